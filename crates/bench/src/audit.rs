@@ -114,11 +114,11 @@ impl Facts {
 /// The highest rate that the devices under a target have shown: what they could
 /// do is written down nowhere.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Fastest {
+pub struct FastestTransfer {
     bytes_per_second: f64,
 }
 
-impl Fastest {
+impl FastestTransfer {
     /// What they can do at least, by all that was seen so far, these facts included. `None` when
     /// nothing was seen.
     pub fn at_least(&mut self, facts: &Facts) -> Option<f64> {

@@ -21,7 +21,7 @@ mod wait;
 
 use std::fmt;
 
-pub use adapter::{Blocking, ContractCheck, Counters, CountingDevice, Emulated, Traffic};
+pub use adapter::{Blocking, ContractCheck, Counters, CountingDevice, EmulatingDevice, Traffic};
 pub use error::{Error, ErrorKind, io_text};
 pub use extents::{Extent, Extents};
 pub use lease::Lease;
@@ -40,7 +40,7 @@ pub const SECTOR_BYTES: u64 = 512;
 pub enum Support {
     /// It has not got it: the request is answered with [`ErrorKind::Unsupported`].
     None,
-    /// [`Emulated`] makes it from other requests.
+    /// [`EmulatingDevice`] makes it from other requests.
     Emulated,
     /// The device does it itself.
     Native,

@@ -60,10 +60,10 @@ pub struct TracedChannel<C> {
     number: u64,
     device: String,
     /// Requests whose submission was told, by tag.
-    open: HashMap<u64, Told>,
+    open: HashMap<u64, TracedRequest>,
 }
 
-struct Told {
+struct TracedRequest {
     op: &'static str,
     offset: u64,
     bytes: u64,
@@ -98,7 +98,7 @@ impl<C: Channel> TracedChannel<C> {
                 trace!(target: TARGET, %id, r#for = %above, op, offset, bytes, %device, "submit");
             }
         }
-        self.open.insert(tag, Told { op, offset, bytes });
+        self.open.insert(tag, TracedRequest { op, offset, bytes });
         CAUSE.replace((self.number, Some(tag)))
     }
 
@@ -108,8 +108,8 @@ impl<C: Channel> TracedChannel<C> {
         for Completion { tag, result, .. } in done {
             // One that came before the log was at `trace` is told with what is known.
             let told = self.open.remove(tag);
-            let Told { op, offset, bytes } =
-                told.unwrap_or(Told { op: "request", offset: 0, bytes: 0 });
+            let TracedRequest { op, offset, bytes } =
+                told.unwrap_or(TracedRequest { op: "request", offset: 0, bytes: 0 });
             let (id, device) = (format_args!("{}:{tag}", self.number), &self.device);
             match result {
                 Ok(()) => trace!(target: TARGET, %id, op, offset, bytes, %device, "complete"),

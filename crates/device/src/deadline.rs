@@ -163,31 +163,31 @@ impl Device for DeadlineDevice {
 /// A request that is below. Its key is its tag there.
 struct Open {
     tag: u64,
-    buffer: Lent,
+    buffer: LentBuffer,
     tick: u32,
 }
 
 /// What is given back for a buffer that does not come back.
-enum Lent {
+enum LentBuffer {
     Nothing,
     Read(usize),
     Written(Buf),
 }
 
-impl Lent {
-    fn of(op: &Op) -> Lent {
+impl LentBuffer {
+    fn of(op: &Op) -> LentBuffer {
         match op {
-            Op::Read { into, .. } => Lent::Read(into.len()),
-            Op::Write { from, .. } => Lent::Written(from.clone()),
-            Op::WriteZeroes { .. } | Op::Discard { .. } | Op::Flush => Lent::Nothing,
+            Op::Read { into, .. } => LentBuffer::Read(into.len()),
+            Op::Write { from, .. } => LentBuffer::Written(from.clone()),
+            Op::WriteZeroes { .. } | Op::Discard { .. } | Op::Flush => LentBuffer::Nothing,
         }
     }
 
     fn instead(self) -> ReturnedBuffer {
         match self {
-            Lent::Nothing => ReturnedBuffer::Nothing,
-            Lent::Read(length) => ReturnedBuffer::Read(BufMut::zeroed(length)),
-            Lent::Written(buffer) => ReturnedBuffer::Written(buffer),
+            LentBuffer::Nothing => ReturnedBuffer::Nothing,
+            LentBuffer::Read(length) => ReturnedBuffer::Read(BufMut::zeroed(length)),
+            LentBuffer::Written(buffer) => ReturnedBuffer::Written(buffer),
         }
     }
 }
@@ -282,7 +282,7 @@ impl Channel for DeadlineChannel {
             self.answered.push(Completion { tag, buffer, result: Err(self.shared.error()) });
             return;
         }
-        let key = self.open.insert(Open { tag, buffer: Lent::of(&op), tick: self.tick });
+        let key = self.open.insert(Open { tag, buffer: LentBuffer::of(&op), tick: self.tick });
         self.start_ticking();
         self.below.submit(Request::new(key.into(), op));
     }

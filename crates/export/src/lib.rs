@@ -6,10 +6,10 @@ mod gate;
 pub mod image;
 pub mod loop_device;
 pub mod nbd;
-mod odd;
 mod policy;
 pub mod serve;
 pub mod tool;
+mod unaligned;
 pub mod users;
 pub mod vhost_user;
 

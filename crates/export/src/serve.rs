@@ -22,8 +22,8 @@ use block::{
 use reactor::{Clock, Slots};
 
 use crate::gate::{Gate, GateTicket, WritePath};
-use crate::odd::UnalignedOrder;
-use crate::{RemovalPolicy, odd};
+use crate::unaligned::UnalignedOrder;
+use crate::{RemovalPolicy, unaligned};
 
 /// Zeroes that have to take space are written this many at a time, in bytes.
 const ZEROES_BYTES: u64 = 1 << 20;
@@ -115,7 +115,7 @@ struct Job {
     /// How it passed the gate.
     way: Option<WritePath>,
     /// What is left of an order that is not whole blocks, and its buffer.
-    odd: Option<Box<UnalignedOrder>>,
+    steps: Option<Box<UnalignedOrder>>,
 }
 
 /// What is left of a job when all its open requests have come back.
@@ -170,8 +170,10 @@ impl OrderQueue {
         let block = u64::from(self.info.block_bytes);
         let way = match &order {
             Order::Read { .. } | Order::Flush => return self.start(job, order),
-            Order::Write { offset, from, .. } => odd::is_odd(*offset, from.len() as u64, block),
-            Order::Zero { offset, length, .. } => odd::is_odd(*offset, *length, block),
+            Order::Write { offset, from, .. } => {
+                unaligned::is_unaligned(*offset, from.len() as u64, block)
+            }
+            Order::Zero { offset, length, .. } => unaligned::is_unaligned(*offset, *length, block),
             // Of one that is not whole blocks only those are given back that are.
             Order::Discard { .. } => false,
         };
@@ -189,20 +191,31 @@ impl OrderQueue {
         let block = u64::from(self.info.block_bytes);
         let longest = u64::from(self.info.max_request_bytes);
         match order {
-            Order::Read { offset, into } if odd::is_odd(offset, into.len() as u64, block) => {
-                self.start_odd(job, odd::read(offset, into, block, longest));
+            Order::Read { offset, into }
+                if unaligned::is_unaligned(offset, into.len() as u64, block) =>
+            {
+                self.start_unaligned(job, unaligned::read(offset, into, block, longest));
             }
             Order::Write { offset, from, durable }
-                if odd::is_odd(offset, from.len() as u64, block) =>
+                if unaligned::is_unaligned(offset, from.len() as u64, block) =>
             {
-                self.start_odd(job, odd::write(offset, from, block, longest, durable || quick));
+                self.start_unaligned(
+                    job,
+                    unaligned::write(offset, from, block, longest, durable || quick),
+                );
             }
             Order::Zero { offset, length, durable, allocate }
-                if odd::is_odd(offset, length, block) =>
+                if unaligned::is_unaligned(offset, length, block) =>
             {
-                self.start_odd(
+                self.start_unaligned(
                     job,
-                    odd::zero(offset, length, block, durable || quick, allocate.then_some(longest)),
+                    unaligned::zero(
+                        offset,
+                        length,
+                        block,
+                        durable || quick,
+                        allocate.then_some(longest),
+                    ),
                 );
             }
             order => self.start_whole(job, order, quick),
@@ -335,20 +348,20 @@ impl OrderQueue {
         self.answered.push(Answer { token: ended.token, buffer, result });
     }
 
-    fn start_odd(&mut self, job: u32, odd: UnalignedOrder) {
-        self.running(job).odd = Some(Box::new(odd));
+    fn start_unaligned(&mut self, job: u32, order: UnalignedOrder) {
+        self.running(job).steps = Some(Box::new(order));
         self.step(job);
     }
 
     /// Starts the next step of an order that is not whole blocks, or answers it.
     fn step(&mut self, job: u32) {
         let running = self.running(job);
-        let odd = running.odd.as_mut().expect("an order of several steps");
-        match odd.next_op() {
+        let order = running.steps.as_mut().expect("an order of several steps");
+        match order.next_op() {
             Some(op) if running.error.is_none() => self.send(job, 0, op),
             _ => {
                 let (buffer, error) = (
-                    std::mem::replace(&mut odd.buffer, ReturnedBuffer::Nothing),
+                    std::mem::replace(&mut order.buffer, ReturnedBuffer::Nothing),
                     running.error.take(),
                 );
                 self.end(job, buffer, error.map_or(Ok(()), Err));
@@ -371,7 +384,7 @@ impl OrderQueue {
             next: JobRemainder::Nothing,
             error: None,
             way: None,
-            odd: None,
+            steps: None,
         })
     }
 
@@ -439,9 +452,9 @@ impl OrderQueue {
         {
             running.error = Some(error);
         }
-        if let Some(odd) = &mut running.odd {
+        if let Some(order) = &mut running.steps {
             if running.error.is_none() {
-                odd.done(completion.buffer);
+                order.done(completion.buffer);
             }
             return self.step(index);
         }

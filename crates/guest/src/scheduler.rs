@@ -20,7 +20,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 
-use block::{Device, Emulated, Error, ErrorKind, Reactor, Time};
+use block::{Device, EmulatingDevice, Error, ErrorKind, Reactor, Time};
 use export::vhost_user::{
     self, AnsweredRequest, FollowUp, Offer, Session, message::ring_call, read_message, send_all,
 };
@@ -110,7 +110,7 @@ impl Disk {
         reactor: &Reactor,
     ) -> Result<Disk, Error> {
         let device = Arc::clone(&drive.device);
-        let device = if device.info().read_only { device } else { Emulated::over(device) };
+        let device = if device.info().read_only { device } else { EmulatingDevice::over(device) };
         let info = device.info().clone();
         let cache = info.volatile_cache && drive.write_cache;
         let offer = Offer::new(&info, info.read_only, cache, 1, SEGMENTS, true);

@@ -27,9 +27,9 @@ enum Argument {
 use Argument::{Keys, Label, None as Nothing, Word};
 
 /// An option by all its names, without the dashes in front: those of one letter are short.
-type Known = (&'static [&'static str], Argument);
+type KnownOption = (&'static [&'static str], Argument);
 
-const EXT: &[Known] = &[
+const EXT: &[KnownOption] = &[
     (&["b"], Word),
     (&["C"], Word),
     (&["D"], Nothing),
@@ -81,7 +81,7 @@ const EXT: &[Known] = &[
     (&["v"], Nothing),
 ];
 
-const XFS: &[Known] = &[
+const XFS: &[KnownOption] = &[
     (&["b"], Keys(&["size"])),
     (
         &["d"],
@@ -154,7 +154,7 @@ const XFS: &[Known] = &[
     (&["s"], Keys(&["size", "sectsize"])),
 ];
 
-const BTRFS: &[Known] = &[
+const BTRFS: &[KnownOption] = &[
     (&["b", "byte-count"], Word),
     (&["csum", "checksum"], Word),
     (&["d", "data"], Word),
@@ -172,7 +172,7 @@ const BTRFS: &[Known] = &[
     (&["v", "verbose"], Nothing),
 ];
 
-const NTFS: &[Known] = &[
+const NTFS: &[KnownOption] = &[
     (&["c", "cluster-size"], Word),
     (&["C", "enable-compression"], Nothing),
     (&["f", "Q", "fast", "quick"], Nothing),
@@ -190,7 +190,7 @@ const NTFS: &[Known] = &[
     (&["z", "mft-zone-multiplier"], Word),
 ];
 
-const FAT: &[Known] = &[
+const FAT: &[KnownOption] = &[
     (&["a"], Nothing),
     (&["b"], Word),
     (&["codepage"], Word),
@@ -210,7 +210,7 @@ const FAT: &[Known] = &[
     (&["v"], Nothing),
 ];
 
-const EXFAT: &[Known] = &[
+const EXFAT: &[KnownOption] = &[
     (&["b", "boundary-align"], Word),
     (&["c", "cluster-size"], Word),
     (&["f", "full"], Nothing),
@@ -222,7 +222,7 @@ const EXFAT: &[Known] = &[
     (&["v", "verbose"], Nothing),
 ];
 
-const UDF: &[Known] = &[
+const UDF: &[KnownOption] = &[
     (&["ad"], Word),
     (&["b", "blocksize"], Word),
     (&["closed"], Nothing),
@@ -248,7 +248,7 @@ const UDF: &[Known] = &[
     (&["vsid"], Label),
 ];
 
-const F2FS: &[Known] = &[
+const F2FS: &[KnownOption] = &[
     (&["a"], Word),
     (&["C"], Word),
     (&["e"], Word),
@@ -268,7 +268,7 @@ const F2FS: &[Known] = &[
 ];
 
 /// What the program that makes a kind of file system may be told.
-fn of_maker(file_system: &str) -> &'static [Known] {
+fn of_maker(file_system: &str) -> &'static [KnownOption] {
     match file_system {
         "ext4" | "ext3" | "ext2" => EXT,
         "xfs" => XFS,
@@ -795,8 +795,8 @@ pub(crate) fn make_words(file_system: &str, text: &str) -> Result<Vec<String>, R
 }
 
 /// What follows an option of this name.
-fn find(known: &[Known], name: &str, shown: &str) -> Result<Argument, RefusedOption> {
-    let is_it = |(names, _): &&Known| names.contains(&name);
+fn find(known: &[KnownOption], name: &str, shown: &str) -> Result<Argument, RefusedOption> {
+    let is_it = |(names, _): &&KnownOption| names.contains(&name);
     let found = known.iter().find(is_it).map(|(_, argument)| *argument);
     // A long option has two dashes, and one of a letter has one.
     found

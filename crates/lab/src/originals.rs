@@ -21,14 +21,14 @@ use crate::plan::suite;
 use host::Error;
 
 /// The workloads of one suite that a run has, by the name in front of them; and its trials.
-struct Found<'a> {
+struct SuiteWorkloads<'a> {
     run: &'a Run,
     /// Each `[[workload]]` of the suite.
     groups: Vec<Vec<&'a Workload>>,
 }
 
-impl<'a> Found<'a> {
-    fn of(run: &'a Run, wanted: &Suite) -> Result<Found<'a>, Error> {
+impl<'a> SuiteWorkloads<'a> {
+    fn of(run: &'a Run, wanted: &Suite) -> Result<SuiteWorkloads<'a>, Error> {
         // Of the settings behind its figures it knows nothing.
         if run.plan.axes.iter().any(|axis| axis.name == SOURCE) {
             return Err(Error::usage(
@@ -43,7 +43,7 @@ impl<'a> Found<'a> {
         if groups.is_empty() {
             return Err(Error::usage(format!("this run has no rows of {}", wanted.name)));
         }
-        Ok(Found { run, groups })
+        Ok(SuiteWorkloads { run, groups })
     }
 
     /// Trials with figures of a configuration and a workload, in the order of the blocks.
@@ -100,7 +100,7 @@ fn mean(trials: &[&Trial], metric: &str) -> Option<f64> {
 /// # Errors
 /// A run without rows of bonnie.
 pub fn bonnie_csv(run: &Run) -> Result<String, Error> {
-    let found = Found::of(run, &bonnie::SUITE)?;
+    let found = SuiteWorkloads::of(run, &bonnie::SUITE)?;
     let mut text = String::new();
     for group in &found.groups {
         for configuration in &run.plan.configurations {
@@ -151,7 +151,7 @@ fn bonnie_figures(options: &bonnie::Options, trial: &Trial) -> Option<csv::Figur
 /// # Errors
 /// A run without rows of crystal.
 pub fn crystal_text(run: &Run) -> Result<String, Error> {
-    let found = Found::of(run, &crystal::SUITE)?;
+    let found = SuiteWorkloads::of(run, &crystal::SUITE)?;
     let mut texts = Vec::new();
     for group in &found.groups {
         for configuration in &run.plan.configurations {
@@ -211,7 +211,7 @@ const RATE: &str = "throughput_bytes_per_second";
 /// # Errors
 /// A run without rows of copy.
 pub fn times_table(run: &Run) -> Result<String, Error> {
-    let found = Found::of(run, &copy::SUITE)?;
+    let found = SuiteWorkloads::of(run, &copy::SUITE)?;
     let mut text = String::new();
     for group in &found.groups {
         let seconds = |configuration: &Configuration, workload: &Workload| {
@@ -255,7 +255,7 @@ pub fn times_table(run: &Run) -> Result<String, Error> {
     Ok(text)
 }
 
-fn found_blocks(plan: &Plan, found: &Found<'_>, group: &[&Workload]) -> usize {
+fn found_blocks(plan: &Plan, found: &SuiteWorkloads<'_>, group: &[&Workload]) -> usize {
     let of = |configuration| found.trials(configuration, group[0]).len();
     plan.configurations.iter().map(of).max().unwrap_or(0)
 }

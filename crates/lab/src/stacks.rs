@@ -109,7 +109,7 @@ pub(crate) fn dry(node: &Node, new_array: Option<&NewArraySettings>) -> Result<I
         };
         Ok(Node::leaf("null", size_text(size_bytes)))
     })?;
-    let context = stack::BuildContext { emulate: true, ..stack::BuildContext::new(&Dry) };
+    let context = stack::BuildContext { emulate: true, ..stack::BuildContext::new(&DryFiles) };
     let stack = stack::build(&stand_in, &context)?;
     Ok(stack.device.info().clone())
 }
@@ -121,9 +121,9 @@ fn has_header(node: &Node) -> bool {
 }
 
 /// Opens nothing, and promises no memory that is not there.
-struct Dry;
+struct DryFiles;
 
-impl OpenFiles for Dry {
+impl OpenFiles for DryFiles {
     fn open(&self, path: &Path, read_only: bool, create: Option<u64>) -> Result<File, BlockError> {
         stack::NoFiles.open(path, read_only, create)
     }

@@ -155,10 +155,10 @@ impl Device for LuksDevice {
 /// A request that is below.
 struct UnderWay {
     tag: u64,
-    what: Sent,
+    what: SentRequest,
 }
 
-enum Sent {
+enum SentRequest {
     /// A read at this offset of the container's data.
     Read(u64),
     /// A write, with the caller's buffer.
@@ -217,14 +217,14 @@ impl LuksChannel {
         let ended = self.under_way.remove(key).expect("a request that is under way");
         completion.tag = ended.tag;
         match ended.what {
-            Sent::Read(offset) => {
+            SentRequest::Read(offset) => {
                 if let (Ok(()), ReturnedBuffer::Read(buffer)) =
                     (&completion.result, &mut completion.buffer)
                 {
                     self.decrypt(offset, buffer);
                 }
             }
-            Sent::Write(from) => {
+            SentRequest::Write(from) => {
                 let own = std::mem::replace(&mut completion.buffer, ReturnedBuffer::Written(from));
                 if let ReturnedBuffer::Written(buffer) = own
                     && self.spare.len() < SPARE_MAX
@@ -232,7 +232,7 @@ impl LuksChannel {
                     self.spare.extend(buffer.try_mut().ok());
                 }
             }
-            Sent::Other => (),
+            SentRequest::Other => (),
         }
         completion
     }
@@ -246,17 +246,17 @@ impl Channel for LuksChannel {
         let (tag, start) = (request.tag, self.core.start);
         let (op, what) = match request.op {
             Op::Read { offset, into } => {
-                (Op::Read { offset: offset + start, into }, Sent::Read(offset))
+                (Op::Read { offset: offset + start, into }, SentRequest::Read(offset))
             }
             Op::Write { offset, from, fua } => {
                 let hidden = self.encrypted(offset, &from);
-                (Op::Write { offset: offset + start, from: hidden, fua }, Sent::Write(from))
+                (Op::Write { offset: offset + start, from: hidden, fua }, SentRequest::Write(from))
             }
             Op::Discard { offset, length } => {
-                (Op::Discard { offset: offset + start, length }, Sent::Other)
+                (Op::Discard { offset: offset + start, length }, SentRequest::Other)
             }
             // The check above lets only flushes pass.
-            other => (other, Sent::Other),
+            other => (other, SentRequest::Other),
         };
         let key = self.under_way.insert(UnderWay { tag, what });
         self.below.submit(Request::new(key.into(), op));

@@ -141,7 +141,7 @@ impl Log {
 /// Reads a whole log and every checksum in it.
 fn read(bytes: Bytes) -> Result<Log, Error> {
     let mut log = Log { drives: Vec::new(), requests: Vec::new(), events: Vec::new(), bytes };
-    let mut parsed = Parsed::default();
+    let mut parsed = ParsedLog::default();
     match &log.bytes {
         Bytes::Memory(bytes) => parsed.all(&mut &bytes[..])?,
         Bytes::File(file) => {
@@ -158,7 +158,7 @@ fn from_start(mut file: &File) -> Result<&File, Error> {
 }
 
 #[derive(Default)]
-struct Parsed {
+struct ParsedLog {
     drives: Vec<Drive>,
     requests: Vec<LoggedRequest>,
     events: Vec<Event>,
@@ -168,7 +168,7 @@ struct Parsed {
     time: u64,
 }
 
-impl Parsed {
+impl ParsedLog {
     fn all(&mut self, input: &mut dyn Read) -> Result<(), Error> {
         let mut head = [0; HEADER_BYTES];
         if !self.fill(input, &mut head)? || head[..16] != *MAGIC {

@@ -57,7 +57,7 @@ pub use policy::{Policy, Tear};
 pub use program::{
     NoVerdict, Promise, Statement, Stream, Verdict, WrongKey, promises, verdict, wrong_keys,
 };
-pub use recorder::{Advertised, Recorder};
+pub use recorder::{AdvertisedTraits, Recorder};
 pub use score::{Damage, Judgement, ScoreCard, Share, Spread, score};
 pub use smallest::{MinimalSet, smallest};
 pub use work::{Extent, Mark, WORKS, Work, prepare, work};

@@ -24,7 +24,7 @@ use crate::log::{Action, Bytes, Drive, Event, Log, LoggedRequest, Moment, Role};
 
 /// What a recorded drive says of itself, whatever is below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Advertised {
+pub struct AdvertisedTraits {
     /// Completed writes wait for a flush.
     pub volatile_cache: bool,
     /// It takes writes with FUA.
@@ -105,9 +105,9 @@ impl Recorder {
     pub fn drive(
         self: &Arc<Recorder>,
         below: Arc<dyn Device>,
-        advertised: Advertised,
+        advertised: AdvertisedTraits,
     ) -> Arc<dyn Device> {
-        let Advertised { volatile_cache, fua } = advertised;
+        let AdvertisedTraits { volatile_cache, fua } = advertised;
         let fua = if fua { Support::Native } else { Support::None };
         let info = Info { volatile_cache, fua, ..below.info().clone() };
         self.device(below, info, Role::Drive)
@@ -137,7 +137,7 @@ impl Recorder {
         recording.record(&Record::drive(number, &drive), &[]);
         recording.drives.push(drive);
         let strips_fua = below.info().fua == Support::None;
-        Arc::new(Recorded { below, info, number, strips_fua, recorder: Arc::clone(self) })
+        Arc::new(RecordedDevice { below, info, number, strips_fua, recorder: Arc::clone(self) })
     }
 
     /// Writes down what the work has to say: it stands behind every completion that the work knows
@@ -277,7 +277,7 @@ impl Recording {
     }
 }
 
-struct Recorded {
+struct RecordedDevice {
     below: Arc<dyn Device>,
     info: Info,
     number: u16,
@@ -286,7 +286,7 @@ struct Recorded {
     recorder: Arc<Recorder>,
 }
 
-impl Device for Recorded {
+impl Device for RecordedDevice {
     fn info(&self) -> &Info {
         &self.info
     }

@@ -195,12 +195,12 @@ struct Wall {
     /// has not slept for, or, where this is negative, slept longer than it worked.
     ahead: Cell<i64>,
     ring: RefCell<ring::Ring>,
-    bell: RefCell<Option<Listening>>,
+    bell: RefCell<Option<ListeningBell>>,
     rung: Cell<bool>,
 }
 
 /// A bell, and its file in the ring.
-struct Listening {
+struct ListeningBell {
     file: RingFile,
     bell: Bell,
 }
@@ -361,7 +361,7 @@ impl Reactor {
             let mut ring = wall.ring.borrow_mut();
             let file = ring.register_file(Arc::clone(made.descriptor()));
             listen(&mut ring, &file)?;
-            *bell = Some(Listening { file, bell: made });
+            *bell = Some(ListeningBell { file, bell: made });
         }
         Ok(Ringer { bell: bell.as_ref().expect("made above").bell.clone() })
     }

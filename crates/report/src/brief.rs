@@ -20,7 +20,7 @@ const LINES_MAX: usize = 12;
 const PARAGRAPH_MAX: usize = 2;
 
 /// A line and how soon it is left out where there are too many: 0 never.
-type Ranked = (usize, StyledText);
+type RankedLine = (usize, StyledText);
 
 /// The answer as text, lines ended by `\n`: at most twelve of one question.
 #[must_use]
@@ -31,7 +31,7 @@ pub fn brief(run: &Run, analysis: &Analysis, style: Style) -> StyledText {
     let run = &*speeds(run);
     let decided = decided(analysis);
     let joint = decision::joint(analysis);
-    let mut lines: Vec<Ranked> = Vec::new();
+    let mut lines: Vec<RankedLine> = Vec::new();
     match &joint {
         Some((parts, is_sure)) => {
             let sentence = decision::joined(parts);
@@ -76,7 +76,7 @@ fn cut(text: &str, columns: usize) -> String {
 }
 
 /// Leaves out what is least worth, the last of it first.
-fn within(lines: &mut Vec<Ranked>, most: usize) {
+fn within(lines: &mut Vec<RankedLine>, most: usize) {
     while lines.len() > most {
         let last = lines.iter().map(|(rank, _)| *rank).max().filter(|rank| *rank > 0);
         let Some(place) = lines.iter().rposition(|(rank, _)| Some(*rank) == last) else { return };
@@ -86,7 +86,7 @@ fn within(lines: &mut Vec<Ranked>, most: usize) {
 
 /// A paragraph, cut after a few lines where it may be left out.
 fn put(
-    lines: &mut Vec<Ranked>,
+    lines: &mut Vec<RankedLine>,
     out: &TextOutput,
     (rank, indent): (usize, usize),
     text: &str,
@@ -111,7 +111,7 @@ fn of_one(
     out: &TextOutput,
     analysis: &Analysis,
     (comparison, decision): &ComparedDecision<'_>,
-) -> Vec<Ranked> {
+) -> Vec<RankedLine> {
     let mut lines = Vec::new();
     let name = match analysis.comparisons.len() {
         1 => String::new(),
@@ -146,7 +146,7 @@ fn of_family(
     out: &TextOutput,
     analysis: &Analysis,
     (comparison, decision): &ComparedDecision<'_>,
-) -> Vec<Ranked> {
+) -> Vec<RankedLine> {
     let mut lines = Vec::new();
     let said = match comparison.overall().is_some_and(|kind| kind.headline.take.is_some()) {
         true => decision.score_and_sure(),
@@ -158,7 +158,7 @@ fn of_family(
 }
 
 /// What it costs that is taken somewhere, once, and what is not known of the last of it.
-fn price_of_all(out: &TextOutput, decided: &[ComparedDecision<'_>]) -> Vec<Ranked> {
+fn price_of_all(out: &TextOutput, decided: &[ComparedDecision<'_>]) -> Vec<RankedLine> {
     let mut lines = Vec::new();
     let mut said: Vec<&str> = Vec::new();
     for (_, decision) in decided.iter().filter(is_taken) {
@@ -188,7 +188,7 @@ fn trust(run: &Run, analysis: &Analysis) -> String {
 }
 
 /// What builds it, not wrapped: it is to be copied. Of several that are said together once each.
-fn commands(decided: &[ComparedDecision<'_>], is_joint: bool) -> Vec<Ranked> {
+fn commands(decided: &[ComparedDecision<'_>], is_joint: bool) -> Vec<RankedLine> {
     let starts = decided.iter().filter(is_taken).filter_map(|(_, decision)| decision.start);
     let mut known: Vec<&str> = starts.map(|start| start.command.as_str()).collect();
     if is_joint {

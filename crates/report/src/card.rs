@@ -41,15 +41,15 @@ pub(crate) struct Card {
 }
 
 /// Which column of a card a workload is, and which row.
-struct Place<'a> {
+struct CardCell<'a> {
     row: &'a str,
     write: bool,
     buffered: bool,
 }
 
-fn place(workload: &Workload) -> Option<Place<'_>> {
+fn place(workload: &Workload) -> Option<CardCell<'_>> {
     let (row, way) = table::crystal_row(workload.buffered_of.as_ref().unwrap_or(&workload.name))?;
-    Some(Place { row, write: way == "write", buffered: workload.buffered_of.is_some() })
+    Some(CardCell { row, write: way == "write", buffered: workload.buffered_of.is_some() })
 }
 
 /// The card of what a comparison decided on, or of its only configuration; none where it decided on
@@ -62,7 +62,7 @@ fn card(run: &Run, analysis: &Analysis, comparison: &Comparison) -> Option<Card>
         .iter()
         .filter_map(|workload| Some((workload, comparison.cell(take, &workload.name)?)))
         .collect();
-    let placed: Vec<(Place<'_>, &Cell)> =
+    let placed: Vec<(CardCell<'_>, &Cell)> =
         cells.iter().filter_map(|(workload, cell)| Some((place(workload)?, *cell))).collect();
     let mut doubts: Vec<String> = Vec::new();
     let (columns, rows) = if placed.is_empty() {
@@ -188,9 +188,9 @@ fn shown(
     format!("{}{mark}", numbers::figure(metric.median, metric.interval, unit))
 }
 
-type Filled = (Vec<[String; 2]>, Vec<(String, Vec<String>)>);
+type FilledCard = (Vec<[String; 2]>, Vec<(String, Vec<String>)>);
 
-fn of_crystal(placed: &[(Place<'_>, &Cell)], doubts: &mut Vec<String>) -> Filled {
+fn of_crystal(placed: &[(CardCell<'_>, &Cell)], doubts: &mut Vec<String>) -> FilledCard {
     let mut names: Vec<&str> = Vec::new();
     for (place, _) in placed {
         if !names.contains(&place.row) {
@@ -201,7 +201,7 @@ fn of_crystal(placed: &[(Place<'_>, &Cell)], doubts: &mut Vec<String>) -> Filled
     names.sort_by_key(|name| KNOWN.iter().position(|known| known == name).unwrap_or(ROWS));
     names.truncate(ROWS);
     let ways = [(false, false), (false, true), (true, false), (true, true)];
-    let is = |place: &Place<'_>, (write, buffered): (bool, bool)| {
+    let is = |place: &CardCell<'_>, (write, buffered): (bool, bool)| {
         place.write == write && place.buffered == buffered
     };
     let ways: Vec<(bool, bool)> =
@@ -238,7 +238,7 @@ fn of_any_suite(
     comparison: &Comparison,
     cells: &[(&Workload, &Cell)],
     doubts: &mut Vec<String>,
-) -> Filled {
+) -> FilledCard {
     let judged = |workload: &Workload, cell: &Cell| {
         let durable = format!("durable_{}", workload.metric);
         let named = |name: &str| cell.metrics.iter().find(|metric| metric.name == name).cloned();

@@ -368,7 +368,7 @@ pub(crate) fn table(analysis: &Analysis) -> Option<Table> {
 
 /// Its head, whether it is shown whatever it holds, and what it holds; nothing where that was not
 /// asked.
-type Shown = (Message, bool, fn(&PullTotals) -> Option<String>);
+type SafetyColumn = (Message, bool, fn(&PullTotals) -> Option<String>);
 
 /// Whether it is the head of the one column that is a time of its own: in guests it is that of the
 /// drives alone.
@@ -376,7 +376,7 @@ fn is_time(head: Message) -> bool {
     head == RECOVERY
 }
 
-const COLUMNS: [Shown; 16] = [
+const COLUMNS: [SafetyColumn; 16] = [
     (PULLS_HEAD, true, |whole| count(whole.tally.pulls)),
     (POSSIBLE_HEAD, true, |whole| Some(numbers::at_most(whole.unseen_at_most_percent))),
     (ACKNOWLEDGED_HEAD, true, |whole| promised(whole, whole.tally.promises)),

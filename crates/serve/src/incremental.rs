@@ -24,7 +24,7 @@ use crate::settings::{Settings, configurations};
 
 /// A configuration that may be started by itself.
 #[derive(Debug)]
-pub struct Configured {
+pub struct ConfiguredArray {
     /// The name of its file, by which `array start` and units know it.
     pub name: String,
     /// What it says.
@@ -48,7 +48,7 @@ pub enum Readiness {
 /// The configurations with `assemble = true` that name the device, in the order of their names, and
 /// what is wrong with those that cannot be read.
 #[must_use]
-pub fn configured(device: &Path) -> (Vec<Configured>, Vec<Error>) {
+pub fn configured(device: &Path) -> (Vec<ConfiguredArray>, Vec<Error>) {
     let wanted = Identity::of(device);
     let (mut found, mut unreadable) = (Vec::new(), Vec::new());
     for file in files_of(&configurations()) {
@@ -57,7 +57,7 @@ pub fn configured(device: &Path) -> (Vec<Configured>, Vec<Error>) {
             Ok(settings) if settings.assemble => {
                 let names = |path: &PathBuf| Identity::of(path) == wanted;
                 if settings.tree().is_ok_and(|tree| paths_of(&tree).iter().any(names)) {
-                    found.push(Configured { name: name.to_owned(), settings });
+                    found.push(ConfiguredArray { name: name.to_owned(), settings });
                 }
             }
             Ok(_) => (),
@@ -83,7 +83,7 @@ fn paths_of(tree: &Node) -> Vec<PathBuf> {
     tree.leaves().into_iter().filter_map(Node::file_path).collect()
 }
 
-impl Configured {
+impl ConfiguredArray {
     /// The name of the server that it becomes.
     #[must_use]
     pub fn server_name(&self) -> &str {

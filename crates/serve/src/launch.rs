@@ -38,12 +38,12 @@ pub struct Launch {
     /// What is served, and how.
     pub settings: Settings,
     /// For a run: what is served is made anew, and ends with the process that started the server.
-    pub fresh: Option<Fresh>,
+    pub fresh: Option<FreshArray>,
 }
 
 /// An array and a file system that are made anew, of whatever the members hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fresh {
+pub struct FreshArray {
     /// Everything random in the devices follows from it.
     pub seed: u64,
     /// The array with metadata that is made; its superblocks are erased in the end.

@@ -37,8 +37,8 @@ mod watch;
 
 pub use boot::{Boot, MdException, unit_name};
 pub use client::{Client, statuses};
-pub use incremental::{Configured, Readiness, configured};
-pub use launch::{Fresh, Launch, LaunchedServer, ServeWith};
+pub use incremental::{ConfiguredArray, Readiness, configured};
+pub use launch::{FreshArray, Launch, LaunchedServer, ServeWith};
 pub use open::{MEMBER_TIME, OpenOptions, OpenStack, array_with_metadata, new_array_uuid};
 pub use process::{serve, serve_until_end};
 pub use protocol::{Answer, Command, GivenConsent, Refusal, Request, ScrubAction, VERSION};

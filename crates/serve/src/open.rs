@@ -363,7 +363,7 @@ impl Device for PolledDevice {
         if reactor.clock() != Clock::Virtual || self.is_polled.swap(true, Ordering::AcqRel) {
             return Ok(below);
         }
-        let is_polled = Polled(Arc::clone(&self.is_polled));
+        let is_polled = PollGuard(Arc::clone(&self.is_polled));
         let upkeep = PolledUpkeep::open(&self.arrays, &self.caches, reactor)?;
         Ok(Box::new(PolledChannel { upkeep, below, _is_polled: is_polled }))
     }
@@ -374,9 +374,9 @@ impl Device for PolledDevice {
 }
 
 /// Another channel may poll the upkeep when this one is closed.
-struct Polled(Arc<AtomicBool>);
+struct PollGuard(Arc<AtomicBool>);
 
-impl Drop for Polled {
+impl Drop for PollGuard {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Release);
     }
@@ -385,7 +385,7 @@ impl Drop for Polled {
 struct PolledChannel {
     upkeep: PolledUpkeep,
     below: Box<dyn Channel>,
-    _is_polled: Polled,
+    _is_polled: PollGuard,
 }
 
 impl Channel for PolledChannel {

@@ -15,8 +15,8 @@ use array::md::TimeStamp;
 use array::metadata::RunningArray;
 use array::{ArrayDevice, ParityLayout, Raid0Layout, Raid10Layout};
 use block::{
-    Clock, Counters, CountingDevice, Device, Emulated, Error, ErrorKind, Node, SECTOR_BYTES, Time,
-    text_path,
+    Clock, Counters, CountingDevice, Device, EmulatingDevice, Error, ErrorKind, Node, SECTOR_BYTES,
+    Time, text_path,
 };
 use cache::{
     AdmissionOptions, Cache, CacheHandle, CacheMode, CacheOptions, Facts, KeepingOptions,
@@ -155,12 +155,12 @@ impl OpenFiles for NoFiles {
 /// the same name are one, and each disk has a seed of its own, so that the same disks are the same
 /// in whatever stacks they stand. Clones stand for the same disks.
 #[derive(Clone, Default)]
-pub struct Models(Arc<Mutex<Numbered>>);
+pub struct Models(Arc<Mutex<NumberedDevices>>);
 
 /// Modelled disks that name the same link share it; each disk and each faulty layer has a seed by
 /// its number.
 #[derive(Default)]
-struct Numbered {
+struct NumberedDevices {
     links: Links,
     disks: Vec<Arc<ModelDevice>>,
     faults: u64,
@@ -172,7 +172,7 @@ struct Numbered {
     data: Vec<RamDevice>,
 }
 
-impl Numbered {
+impl NumberedDevices {
     fn load(
         &mut self,
         address: &str,
@@ -251,7 +251,7 @@ impl Models {
         (0..).zip(&self.disks()).map(cut).collect()
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut Numbered) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&mut NumberedDevices) -> T) -> T {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -382,7 +382,7 @@ pub fn build(node: &Node, context: &BuildContext<'_>) -> Result<Stack, Error> {
     refuse_members_named_twice(node)?;
     context.files.promise_memory(promised_bytes(node))?;
     let device = builder.device(node)?;
-    let device = if context.emulate { Emulated::over(device) } else { device };
+    let device = if context.emulate { EmulatingDevice::over(device) } else { device };
     builder.notes.extend(builder.exports.iter().filter_map(|export| nbd::note(&**export)));
     let Builder {
         members,

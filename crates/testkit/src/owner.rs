@@ -18,7 +18,7 @@ const FRUITLESS: u32 = 1_000_000;
 
 /// Where a buffer's bytes lie, as the pieces they lie in.
 #[derive(Debug, PartialEq, Eq)]
-enum Lent {
+enum LentBuffer {
     Nothing,
     Read(Vec<(usize, usize)>),
     Written(Vec<(usize, usize)>),
@@ -37,19 +37,19 @@ fn places<'a>(slices: impl Iterator<Item = &'a [u8]>) -> Vec<(usize, usize)> {
     places
 }
 
-impl Lent {
-    fn read(buffer: &BufMut) -> Lent {
-        Lent::Read(places(buffer.slices()))
+impl LentBuffer {
+    fn read(buffer: &BufMut) -> LentBuffer {
+        LentBuffer::Read(places(buffer.slices()))
     }
-    fn written(buffer: &Buf) -> Lent {
-        Lent::Written(places(buffer.slices()))
+    fn written(buffer: &Buf) -> LentBuffer {
+        LentBuffer::Written(places(buffer.slices()))
     }
 }
 
 pub(crate) struct Owner {
     channel: Box<dyn Channel>,
     pub(crate) depth: u32,
-    open: HashMap<u64, Lent>,
+    open: HashMap<u64, LentBuffer>,
     submitted: u64,
     seed: u64,
 }
@@ -99,9 +99,9 @@ impl Owner {
         };
         self.submitted += 1;
         let lent = match &op {
-            Op::Read { into, .. } => Lent::read(into),
-            Op::Write { from, .. } => Lent::written(from),
-            _ => Lent::Nothing,
+            Op::Read { into, .. } => LentBuffer::read(into),
+            Op::Write { from, .. } => LentBuffer::written(from),
+            _ => LentBuffer::Nothing,
         };
         assert!(
             self.open.len() < self.depth as usize && self.open.insert(tag, lent).is_none(),
@@ -117,9 +117,9 @@ impl Owner {
         self.channel.poll(&mut done);
         for completion in &done {
             let returned = match &completion.buffer {
-                ReturnedBuffer::Nothing => Lent::Nothing,
-                ReturnedBuffer::Read(buffer) => Lent::read(buffer),
-                ReturnedBuffer::Written(buffer) => Lent::written(buffer),
+                ReturnedBuffer::Nothing => LentBuffer::Nothing,
+                ReturnedBuffer::Read(buffer) => LentBuffer::read(buffer),
+                ReturnedBuffer::Written(buffer) => LentBuffer::written(buffer),
             };
             match self.open.remove(&completion.tag) {
                 None => {

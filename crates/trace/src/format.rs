@@ -49,7 +49,7 @@ pub struct Header {
 
 /// What the next record is told relative to.
 #[derive(Default)]
-struct Previous {
+struct PreviousRecord {
     time: u64,
     /// In blocks.
     end: u64,
@@ -62,7 +62,7 @@ pub struct Writer<W: Write> {
     output: W,
     bytes: Vec<u8>,
     block_bytes: u64,
-    previous: Previous,
+    previous: PreviousRecord,
     count: u64,
     /// Length of the end, once it is written.
     end_bytes: Option<i64>,
@@ -92,7 +92,7 @@ impl<W: Write> Writer<W> {
             output,
             bytes,
             block_bytes,
-            previous: Previous::default(),
+            previous: PreviousRecord::default(),
             count: 0,
             end_bytes: None,
         }
@@ -220,7 +220,7 @@ impl<W: Write> Writer<W> {
 pub(crate) struct Decoder {
     version: u32,
     header: Header,
-    previous: Previous,
+    previous: PreviousRecord,
     count: u64,
     /// What its end told.
     lost: u64,
@@ -273,7 +273,7 @@ impl Decoder {
         Ok(Decoder {
             version,
             header,
-            previous: Previous::default(),
+            previous: PreviousRecord::default(),
             count: 0,
             lost: 0,
             ended: false,

@@ -20,9 +20,9 @@ use crate::{App, Shared, looking};
 const EVERY: Duration = Duration::from_secs(1);
 
 /// What a page hears; it ends when the page is closed.
-struct Heard(Receiver<Event>);
+struct EventStream(Receiver<Event>);
 
-impl Stream for Heard {
+impl Stream for EventStream {
     type Item = Result<Event, std::convert::Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -36,7 +36,7 @@ pub(crate) async fn events(State(app): State<Shared>) -> impl IntoResponse {
     tokio::spawn(pass_on("job", app.changes.watch(), sender.clone()));
     tokio::spawn(pass_on("course", app.changes.watch_course(), sender.clone()));
     tokio::spawn(look(app, sender));
-    Sse::new(Heard(receiver)).keep_alive(KeepAlive::default())
+    Sse::new(EventStream(receiver)).keep_alive(KeepAlive::default())
 }
 
 /// Sends what is being done, at once and whenever it changes.

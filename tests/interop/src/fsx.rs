@@ -379,7 +379,7 @@ mod tests {
 
     /// What a file in memory does wrong.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    enum Planted {
+    enum PlantedMistake {
         Nothing,
         /// The write of this number is told to have been done, and is not.
         LosesWrite(u32),
@@ -394,7 +394,7 @@ mod tests {
     }
 
     struct InMemory {
-        planted: Planted,
+        planted: PlantedMistake,
         bytes: Vec<u8>,
         behind: Vec<u8>,
         writes: u32,
@@ -402,7 +402,7 @@ mod tests {
     }
 
     impl InMemory {
-        fn new(planted: Planted) -> InMemory {
+        fn new(planted: PlantedMistake) -> InMemory {
             InMemory {
                 planted,
                 bytes: Vec::new(),
@@ -429,13 +429,14 @@ mod tests {
             if self.bytes.len() < end {
                 self.bytes.resize(end, 0);
             }
-            if mapped && self.planted == Planted::LosesMappedWrites {
+            if mapped && self.planted == PlantedMistake::LosesMappedWrites {
                 self.mapped.push((offset, self.bytes[start..end].to_vec()));
             }
-            if self.planted != Planted::LosesWrite(self.writes) {
+            if self.planted != PlantedMistake::LosesWrite(self.writes) {
                 self.bytes[start..end].copy_from_slice(from);
             }
-            if self.planted == Planted::TearsTheLastByte && !from.len().is_multiple_of(4096) {
+            if self.planted == PlantedMistake::TearsTheLastByte && !from.len().is_multiple_of(4096)
+            {
                 self.bytes[end - 1] ^= 1;
             }
             Ok(())
@@ -448,7 +449,7 @@ mod tests {
             }
             let before = self.bytes.len();
             self.bytes.resize(size, 0);
-            if self.planted == Planted::KeepsBehindTheEnd
+            if self.planted == PlantedMistake::KeepsBehindTheEnd
                 && size > before
                 && self.behind.len() > before
             {
@@ -460,7 +461,7 @@ mod tests {
 
         fn punch(&mut self, offset: u64, length: u64) -> io::Result<()> {
             let end = (offset + length) as usize;
-            let start = if self.planted == Planted::PunchesTooLittle {
+            let start = if self.planted == PlantedMistake::PunchesTooLittle {
                 offset.next_multiple_of(4096) as usize
             } else {
                 offset as usize
@@ -494,7 +495,7 @@ mod tests {
     #[test]
     fn a_file_that_keeps_what_it_is_told_passes() {
         for seed in 0..20 {
-            let summary = exercise(&mut InMemory::new(Planted::Nothing), &settings(seed))
+            let summary = exercise(&mut InMemory::new(PlantedMistake::Nothing), &settings(seed))
                 .unwrap_or_else(|error| panic!("{error}"));
             assert!(
                 summary.compared_bytes > 100_000 && summary.written_bytes > 100_000,
@@ -505,7 +506,7 @@ mod tests {
 
     #[test]
     fn every_planted_mistake_is_caught() {
-        use Planted::{
+        use PlantedMistake::{
             KeepsBehindTheEnd, LosesMappedWrites, LosesWrite, PunchesTooLittle, TearsTheLastByte,
         };
         for planted in [
@@ -529,7 +530,7 @@ mod tests {
     #[test]
     fn a_failure_names_operation_place_and_seed_and_happens_again() {
         let fail = || {
-            exercise(&mut InMemory::new(Planted::TearsTheLastByte), &settings(7))
+            exercise(&mut InMemory::new(PlantedMistake::TearsTheLastByte), &settings(7))
                 .expect_err("a planted mistake")
         };
         let error = fail();

@@ -17,7 +17,7 @@ mod shape;
 use block::SECTOR_BYTES;
 
 pub use machine::{Job, Machine, member_path, member_paths, said};
-pub use ours::{Kept, LIMITS, Opened, assembled, create, open, tree};
+pub use ours::{KeptArray, LIMITS, OpenOutcome, assembled, create, open, tree};
 pub use program::raidloom;
 pub use shape::{Shape, Sizes, roles_text};
 

@@ -62,7 +62,7 @@ pub fn tree(assembly: &Assembly, paths: &[PathBuf]) -> Node {
 }
 
 /// What raidloom makes of a set of members.
-pub enum Opened {
+pub enum OpenOutcome {
     /// It may not start; why.
     Refused(String),
     /// The device, its size in bytes, and its tree for messages.
@@ -74,11 +74,11 @@ pub enum Opened {
 /// # Errors
 /// One line when nothing can be made of them, or what is made has another size than the superblocks
 /// say.
-pub fn open(members: &[PathBuf], absent: &[usize], read_only: bool) -> Result<Opened, String> {
+pub fn open(members: &[PathBuf], absent: &[usize], read_only: bool) -> Result<OpenOutcome, String> {
     let guard = Guard::new(Consent { erase_signature: true, ..Consent::default() });
     let (assembly, present) = assembled(members, absent)?;
     if assembly.start != Startability::Ready {
-        return Ok(Opened::Refused(assembly.start.to_string()));
+        return Ok(OpenOutcome::Refused(assembly.start.to_string()));
     }
     if !assembly.clean || !assembly.left_out.is_empty() || assembly.degraded_count() != absent.len()
     {
@@ -104,7 +104,7 @@ pub fn open(members: &[PathBuf], absent: &[usize], read_only: bool) -> Result<Op
     let reactor = Reactor::wall().map_err(|error| format!("no reactor: {error}"))?;
     let channel =
         Blocking::open(&*stack.device, &reactor).map_err(|error| format!("{text}: {error}"))?;
-    Ok(Opened::Ready(channel, size, text))
+    Ok(OpenOutcome::Ready(channel, size, text))
 }
 
 /// Makes an array of files that are full of zeroes, which agree with each other at every level.
@@ -130,7 +130,7 @@ pub fn create(members: &[PathBuf], shape: &Shape, consistency: Consistency) -> R
 }
 
 /// An array that is kept running with its metadata, over whole members that are files.
-pub struct Kept {
+pub struct KeptArray {
     /// The array.
     pub array: RunningArray,
     /// What it runs on.
@@ -149,12 +149,12 @@ pub const LIMITS: Limits = Limits {
 /// How long an array may take for its upkeep, or to stop.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-impl Kept {
+impl KeptArray {
     /// Starts the array with those of the roles in `absent` left out.
     ///
     /// # Errors
     /// One line.
-    pub fn start(members: &[PathBuf], absent: &[usize]) -> Result<Kept, String> {
+    pub fn start(members: &[PathBuf], absent: &[usize]) -> Result<KeptArray, String> {
         let (assembly, present) = assembled(members, absent)?;
         let guard = Guard::new(Consent { erase_signature: true, ..Consent::default() });
         let reactor = Reactor::wall().map_err(|error| error.to_string())?;
@@ -164,7 +164,7 @@ impl Kept {
             .collect::<Result<Vec<_>, String>>()?;
         let array = start(&assembly, &devices, &StartOptions::default(), &reactor)
             .map_err(|error| error.to_string())?;
-        Ok(Kept { array, reactor, guard })
+        Ok(KeptArray { array, reactor, guard })
     }
 
     /// All that it holds.

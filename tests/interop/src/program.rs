@@ -16,7 +16,7 @@ pub fn raidloom() -> &'static Path {
         // target/debug/deps/attach-0123456789abcdef
         let own = std::env::current_exe().expect("this program has a path");
         let folder = own.ancestors().nth(2).expect("it lies in a target folder");
-        let built = Built::of(folder);
+        let built = BuiltProgram::of(folder);
         if !std::env::var("CI").is_ok_and(|ci| ci == "true") && !built.is_known() {
             let target = folder.parent().expect("profiles lie in a target folder");
             let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -36,14 +36,14 @@ pub fn raidloom() -> &'static Path {
 
 /// That the program was built in this run of the tests, which nextest gives each test a process of
 /// its own for.
-struct Built {
+struct BuiltProgram {
     file: PathBuf,
     run: Option<String>,
 }
 
-impl Built {
-    fn of(folder: &Path) -> Built {
-        Built {
+impl BuiltProgram {
+    fn of(folder: &Path) -> BuiltProgram {
+        BuiltProgram {
             file: folder.join(".raidloom-built-for"),
             run: std::env::var("NEXTEST_RUN_ID").ok(),
         }

@@ -66,7 +66,7 @@ impl Ground {
 
 /// What one report says of two equal configurations.
 #[derive(Debug, Default, PartialEq)]
-struct Said {
+struct ReportCounts {
     cells: u32,
     different: u32,
     same: u32,
@@ -74,9 +74,9 @@ struct Said {
     headlines: u32,
 }
 
-impl Said {
+impl ReportCounts {
     /// Counts the answers of a report's document.
-    fn of(document: &Value) -> Result<Said, String> {
+    fn of(document: &Value) -> Result<ReportCounts, String> {
         let verdicts = document["verdicts"].as_array().filter(|all| !all.is_empty());
         let verdicts = verdicts.ok_or("the report has no verdicts")?;
         let count = |words: &[&str]| {
@@ -84,7 +84,7 @@ impl Said {
             verdicts.iter().filter(has).count() as u32
         };
         let headlines = document["headlines"].as_array().ok_or("the report has no headlines")?;
-        Ok(Said {
+        Ok(ReportCounts {
             cells: verdicts.len() as u32,
             different: count(&["ahead", "behind"]),
             same: count(&["same"]),
@@ -107,11 +107,11 @@ pub(crate) fn measure(bench: &Bench) -> Result<Section, String> {
     // Runs are of no use once they are counted; what cannot be removed is removed next time.
     let _ = fs::remove_dir_all(&folder);
 
-    let with = |all: &[Said], wanted: fn(&Said) -> u32| {
+    let with = |all: &[ReportCounts], wanted: fn(&ReportCounts) -> u32| {
         f64::from(all.iter().filter(|one| wanted(one) > 0).count() as u32)
     };
-    let same = |all: &[Said]| {
-        let sum = |of: fn(&Said) -> u32| f64::from(all.iter().map(of).sum::<u32>());
+    let same = |all: &[ReportCounts]| {
+        let sum = |of: fn(&ReportCounts) -> u32| f64::from(all.iter().map(of).sum::<u32>());
         100.0 * sum(|one| one.same) / sum(|one| one.cells)
     };
     let row = |load: String, measure, ours, aim| Row {
@@ -173,7 +173,7 @@ pub(crate) fn measure(bench: &Bench) -> Result<Section, String> {
 }
 
 /// What the reports of so many runs say.
-fn reports(bench: &Bench, folder: &Path, ground: &Ground) -> Result<Vec<Said>, String> {
+fn reports(bench: &Bench, folder: &Path, ground: &Ground) -> Result<Vec<ReportCounts>, String> {
     let plan = folder.join("equal.toml");
     fs::write(&plan, ground.plan()).map_err(|error| format!("{}: {error}", plan.display()))?;
     (0..bench.effort.rounds * ground.reports_per_round)
@@ -188,7 +188,7 @@ fn reports(bench: &Bench, folder: &Path, ground: &Ground) -> Result<Vec<Said>, S
             let report = child::succeed(command.args(["--json", "report"]).arg(&run))?;
             let document: Value = serde_json::from_str(&report.output)
                 .map_err(|error| format!("report --json: {error}"))?;
-            let said = Said::of(&document)?;
+            let said = ReportCounts::of(&document)?;
             eprintln!("   {}, seed {}: {said:?}", ground.name, 1000 + number);
             fs::remove_dir_all(&run).map_err(|error| format!("{}: {error}", run.display()))?;
             Ok(said)
@@ -207,8 +207,8 @@ mod tests {
             "verdicts": [verdict("ahead"), verdict("same"), verdict("no answer"), verdict("same")],
             "headlines": [{ "sure": false }, { "sure": true }],
         });
-        let said = Said { cells: 4, different: 1, same: 2, headlines: 1 };
-        assert_eq!(Said::of(&document), Ok(said));
-        assert!(Said::of(&serde_json::json!({ "verdicts": [], "headlines": [] })).is_err());
+        let said = ReportCounts { cells: 4, different: 1, same: 2, headlines: 1 };
+        assert_eq!(ReportCounts::of(&document), Ok(said));
+        assert!(ReportCounts::of(&serde_json::json!({ "verdicts": [], "headlines": [] })).is_err());
     }
 }

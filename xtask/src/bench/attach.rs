@@ -215,7 +215,7 @@ fn cpu_ticks(text: &str) -> Option<u64> {
 }
 
 /// What one side did in one round.
-struct Done {
+struct RoundFigures {
     operations_per_second: f64,
     cpu_us: f64,
 }
@@ -236,7 +236,7 @@ fn fio(path: &Path) -> Command {
     fio
 }
 
-fn run(served: &Served, load: &Load, seconds: u32) -> Result<Done, String> {
+fn run(served: &Served, load: &Load, seconds: u32) -> Result<RoundFigures, String> {
     let mut fio = fio(served.used());
     fio.args([
         format!("--rw={}", load.pattern),
@@ -255,7 +255,7 @@ fn run(served: &Served, load: &Load, seconds: u32) -> Result<Done, String> {
         (Some(0), Some(operations), Some(milliseconds))
             if operations > 0.0 && milliseconds > 0.0 =>
         {
-            Ok(Done {
+            Ok(RoundFigures {
                 operations_per_second: operations * 1000.0 / milliseconds,
                 cpu_us: cpu_seconds * 1e6 / operations,
             })
@@ -285,7 +285,7 @@ pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
                 run(&Served::start(bench, side, backing, with_loop)?, load, bench.effort.seconds)
             };
             let (ours, other) = bench.rounds(|| side(Side::Raidloom), || side(Side::Qemu))?;
-            let each = |done: &[Done], number: fn(&Done) -> f64| {
+            let each = |done: &[RoundFigures], number: fn(&RoundFigures) -> f64| {
                 done.iter().map(number).collect::<Vec<f64>>()
             };
             let load = format!("{place}: {}", load.name);

@@ -1,7 +1,7 @@
 //! Caches: hits beside bare memory, the policies beside one another, and write-back beside
 //! write-through.
 
-use super::fio::Done;
+use super::fio::RoundFigures;
 use super::table::{Aim, Row, Section};
 use super::{Bench, child, nbd};
 
@@ -51,8 +51,8 @@ fn hits_in_memory(bench: &Bench) -> Result<Vec<Row>, String> {
         rows.push(Row {
             load: format!("random read 4 KiB, depth {depth}: all hits in memory / bare `ram:`"),
             measure: "io/s",
-            ours: a.iter().map(Done::rate).collect(),
-            other: Some(b.iter().map(Done::rate).collect()),
+            ours: a.iter().map(RoundFigures::rate).collect(),
+            other: Some(b.iter().map(RoundFigures::rate).collect()),
             aim: Aim::AtLeast(0.8),
         });
     }

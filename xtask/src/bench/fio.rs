@@ -13,7 +13,7 @@ use super::{Bench, child};
 const FILE_BYTES: u64 = 1 << 30;
 
 /// Where the file lies.
-struct Place {
+struct FileSite {
     name: &'static str,
     folder: PathBuf,
     direct: bool,
@@ -50,13 +50,13 @@ const WORKS: &[Work] = &[
 
 /// What one side did in one round.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Done {
+pub(crate) struct RoundFigures {
     pub(crate) operations: f64,
     pub(crate) seconds: f64,
     pub(crate) cpu_seconds: f64,
 }
 
-impl Done {
+impl RoundFigures {
     /// Operations per second.
     pub(crate) fn rate(&self) -> f64 {
         self.operations / self.seconds
@@ -115,9 +115,9 @@ impl Scratch {
 /// When a file cannot be made, or fio or the probe fails.
 pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
     let places = [
-        Place { name: "tmpfs", folder: PathBuf::from("/dev/shm"), direct: false },
-        Place { name: "page cache", folder: bench.target.join("bench"), direct: false },
-        Place { name: "disk, O_DIRECT", folder: bench.target.join("bench"), direct: true },
+        FileSite { name: "tmpfs", folder: PathBuf::from("/dev/shm"), direct: false },
+        FileSite { name: "page cache", folder: bench.target.join("bench"), direct: false },
+        FileSite { name: "disk, O_DIRECT", folder: bench.target.join("bench"), direct: true },
     ];
     let mut rows = Vec::new();
     for place in &places {
@@ -160,7 +160,7 @@ pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
     })
 }
 
-fn rounds(bench: &Bench, place: &Place, work: &Work, path: &Path) -> Result<Vec<Row>, String> {
+fn rounds(bench: &Bench, place: &FileSite, work: &Work, path: &Path) -> Result<Vec<Row>, String> {
     let ours = |limit: Limit| bench.probe_file(work, path, place.direct, limit);
     let theirs = |limit: Limit| run(work, path, place.direct, limit);
     let start_up = (least(&ours)?, least(&theirs)?);
@@ -176,15 +176,15 @@ fn rounds(bench: &Bench, place: &Place, work: &Work, path: &Path) -> Result<Vec<
         }
     }
     let load = format!("{}: {}", place.name, work.name);
-    let each = |done: &[Done], number: &dyn Fn(&Done) -> f64| {
+    let each = |done: &[RoundFigures], number: &dyn Fn(&RoundFigures) -> f64| {
         done.iter().map(number).collect::<Vec<f64>>()
     };
     Ok(vec![
         Row {
             load: load.clone(),
             measure: "io/s",
-            ours: each(&a, &Done::rate),
-            other: Some(each(&b, &Done::rate)),
+            ours: each(&a, &RoundFigures::rate),
+            other: Some(each(&b, &RoundFigures::rate)),
             aim: Aim::AtLeast(1.0),
         },
         Row {
@@ -198,7 +198,7 @@ fn rounds(bench: &Bench, place: &Place, work: &Work, path: &Path) -> Result<Vec<
 }
 
 /// The smallest processor time of three runs of a single request.
-fn least(side: &dyn Fn(Limit) -> Result<Done, String>) -> Result<f64, String> {
+fn least(side: &dyn Fn(Limit) -> Result<RoundFigures, String>) -> Result<f64, String> {
     let mut least = f64::INFINITY;
     for _ in 0..3 {
         least = least.min(side(Limit::OneRequest)?.cpu_seconds);
@@ -209,11 +209,11 @@ fn least(side: &dyn Fn(Limit) -> Result<Done, String>) -> Result<f64, String> {
 /// Runs one side and lets the disk confirm that it read what it counted. Others may read too, so it
 /// may have read more.
 fn witnessed(
-    place: &Place,
+    place: &FileSite,
     work: &Work,
     path: &Path,
-    side: impl Fn() -> Result<Done, String>,
-) -> Result<Done, String> {
+    side: impl Fn() -> Result<RoundFigures, String>,
+) -> Result<RoundFigures, String> {
     if !place.direct {
         return side();
     }
@@ -258,7 +258,7 @@ pub(crate) enum Limit {
     OneRequest,
 }
 
-fn run(work: &Work, path: &Path, direct: bool, limit: Limit) -> Result<Done, String> {
+fn run(work: &Work, path: &Path, direct: bool, limit: Limit) -> Result<RoundFigures, String> {
     let mut fio = Command::new("fio");
     fio.args([
         "--name=bench",
@@ -284,7 +284,7 @@ fn run(work: &Work, path: &Path, direct: bool, limit: Limit) -> Result<Done, Str
     };
     let finished = child::succeed(&mut fio)?;
     let (operations, seconds) = read_json(&finished.output)?;
-    Ok(Done { operations, seconds, cpu_seconds: finished.cpu_seconds })
+    Ok(RoundFigures { operations, seconds, cpu_seconds: finished.cpu_seconds })
 }
 
 /// Operations and seconds from fio's JSON.
@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn starting_up_is_not_counted() {
-        let done = Done { operations: 1000.0, seconds: 2.0, cpu_seconds: 0.11 };
+        let done = RoundFigures { operations: 1000.0, seconds: 2.0, cpu_seconds: 0.11 };
         assert!((done.cpu_us(0.1) - 10.0).abs() < 1e-9 && done.rate() == 500.0);
     }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::Bench;
 use super::child;
-use super::fio::{Done, read_json};
+use super::fio::{RoundFigures, read_json};
 use super::table::{Aim, Row, Section};
 
 /// Size of a drive of nothing, and of one of memory, in bytes.
@@ -81,7 +81,7 @@ const LOADS: &[Load] = &[
 /// # Errors
 /// When a server or fio cannot be started, or a request fails.
 pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
-    let place = Place::new()?;
+    let place = NbdFolder::new()?;
     let mut rows = Vec::new();
     for rival in RIVALS {
         for load in LOADS {
@@ -124,7 +124,7 @@ pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
 /// # Errors
 /// As [`compare`].
 pub(super) fn cached(bench: &Bench) -> Result<Vec<Row>, String> {
-    let place = Place::new()?;
+    let place = NbdFolder::new()?;
     let rival = Rival { backing: Backing::Cached, program: Program::Nbdkit, aim: 2.0 };
     let mut rows = Vec::new();
     for load in LOADS.iter().filter(|load| load.request_bytes == 4096) {
@@ -134,7 +134,8 @@ pub(super) fn cached(bench: &Bench) -> Result<Vec<Row>, String> {
         rows.extend(rows_of(&rival, *load, &ours, &theirs));
         let ours = |backing| measure(bench, &place, Program::Raidloom, backing, *load);
         let (cached, bare) = bench.rounds(|| ours(Backing::Cached), || ours(Backing::Memory))?;
-        let rates = |done: &[Done]| done.iter().map(Done::rate).collect::<Vec<f64>>();
+        let rates =
+            |done: &[RoundFigures]| done.iter().map(RoundFigures::rate).collect::<Vec<f64>>();
         rows.push(Row {
             load: format!("over NBD, {}: all hits in memory / bare `ram:`", load.name()),
             measure: "io/s",
@@ -161,9 +162,10 @@ fn title(rival: &Rival) -> String {
     format!("{program}, {backing}")
 }
 
-fn rows_of(rival: &Rival, load: Load, ours: &[Done], theirs: &[Done]) -> [Row; 2] {
-    let each =
-        |done: &[Done], number: fn(&Done) -> f64| done.iter().map(number).collect::<Vec<f64>>();
+fn rows_of(rival: &Rival, load: Load, ours: &[RoundFigures], theirs: &[RoundFigures]) -> [Row; 2] {
+    let each = |done: &[RoundFigures], number: fn(&RoundFigures) -> f64| {
+        done.iter().map(number).collect::<Vec<f64>>()
+    };
     let row = |measure, number, aim| Row {
         load: format!("{}: {}", title(rival), load.name()),
         measure,
@@ -172,7 +174,7 @@ fn rows_of(rival: &Rival, load: Load, ours: &[Done], theirs: &[Done]) -> [Row; 2
         aim,
     };
     [
-        row("io/s", Done::rate, Aim::AtLeast(rival.aim)),
+        row("io/s", RoundFigures::rate, Aim::AtLeast(rival.aim)),
         row(
             "server's processor µs/io",
             |done| done.cpu_seconds * 1e6 / done.operations,
@@ -182,21 +184,21 @@ fn rows_of(rival: &Rival, load: Load, ours: &[Done], theirs: &[Done]) -> [Row; 2
 }
 
 /// Where the socket and the file on tmpfs lie; gone with everything in it afterwards.
-pub(super) struct Place {
+pub(super) struct NbdFolder {
     folder: PathBuf,
 }
 
-impl Place {
+impl NbdFolder {
     /// With nothing in it.
-    pub(super) fn empty() -> Result<Place, String> {
+    pub(super) fn empty() -> Result<NbdFolder, String> {
         let folder = PathBuf::from(format!("/dev/shm/raidloom-bench-{}", std::process::id()));
         fs::create_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        Ok(Place { folder })
+        Ok(NbdFolder { folder })
     }
 
     /// With a file of random bytes.
-    fn new() -> Result<Place, String> {
-        let place = Place::empty()?;
+    fn new() -> Result<NbdFolder, String> {
+        let place = NbdFolder::empty()?;
         let mut random = fastrand::Rng::with_seed(1);
         let bytes: Vec<u8> = std::iter::repeat_with(|| random.u64(..).to_ne_bytes())
             .take(MEMORY_BYTES as usize / 8)
@@ -225,7 +227,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for NbdFolder {
     fn drop(&mut self) {
         // It is memory, and an error here would hide the one that led here.
         let _ = fs::remove_dir_all(&self.folder);
@@ -247,7 +249,7 @@ impl Drop for Running {
     }
 }
 
-fn command(bench: &Bench, place: &Place, program: Program, backing: Backing) -> Command {
+fn command(bench: &Bench, place: &NbdFolder, program: Program, backing: Backing) -> Command {
     let (socket, file) = (place.socket().display().to_string(), place.file().display().to_string());
     match program {
         Program::Raidloom => {
@@ -306,7 +308,7 @@ fn command(bench: &Bench, place: &Place, program: Program, backing: Backing) -> 
 /// Starts a server and waits until it takes connections.
 fn start(
     bench: &Bench,
-    place: &Place,
+    place: &NbdFolder,
     program: Program,
     backing: Backing,
 ) -> Result<Running, String> {
@@ -356,11 +358,11 @@ pub(super) fn serving(command: Command, socket: PathBuf) -> Result<Running, Stri
 /// Runs one load on a server of its own. The processor time is the server's, while the load runs.
 fn measure(
     bench: &Bench,
-    place: &Place,
+    place: &NbdFolder,
     program: Program,
     backing: Backing,
     load: Load,
-) -> Result<Done, String> {
+) -> Result<RoundFigures, String> {
     let running = start(bench, place, program, backing)?;
     if backing == Backing::Memory {
         child::succeed(fio(place).args([
@@ -395,10 +397,10 @@ fn measure(
     let before = processor_seconds(running.child.id())?;
     let done = read(&mut fio)?;
     let cpu_seconds = processor_seconds(running.child.id())? - before;
-    Ok(Done { cpu_seconds, ..done })
+    Ok(RoundFigures { cpu_seconds, ..done })
 }
 
-fn fio(place: &Place) -> Command {
+fn fio(place: &NbdFolder) -> Command {
     fio_at(&place.uri())
 }
 
@@ -414,12 +416,12 @@ pub(super) fn fio_at(uri: &str) -> Command {
 ///
 /// # Errors
 /// When it fails, or prints no report.
-pub(super) fn read(fio: &mut Command) -> Result<Done, String> {
+pub(super) fn read(fio: &mut Command) -> Result<RoundFigures, String> {
     let finished = child::succeed(fio)?;
     // The engine says first that it is connected.
     let report = &finished.output[finished.output.find('{').unwrap_or(0)..];
     let (operations, seconds) = read_json(report)?;
-    Ok(Done { operations, seconds, cpu_seconds: finished.cpu_seconds })
+    Ok(RoundFigures { operations, seconds, cpu_seconds: finished.cpu_seconds })
 }
 
 /// Processor time that a process has used, all of its threads and the kernel's work for them.
@@ -453,7 +455,7 @@ mod tests {
 
     #[test]
     fn a_place_is_gone_afterwards() {
-        let place = Place {
+        let place = NbdFolder {
             folder: std::env::temp_dir().join(format!("raidloom-nbd-{}", std::process::id())),
         };
         fs::create_dir(&place.folder).expect("a folder");

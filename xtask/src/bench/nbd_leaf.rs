@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use super::fio::Done;
-use super::nbd::{Place, Running, fio_at, read, serving};
+use super::fio::RoundFigures;
+use super::nbd::{NbdFolder, Running, fio_at, read, serving};
 use super::table::{Aim, Row, Section};
 use super::{Bench, child};
 
@@ -41,7 +41,7 @@ const LOADS: &[Load] = &[
 /// # Errors
 /// When a server or a client cannot be started, or a request fails.
 pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
-    let place = Place::empty()?;
+    let place = NbdFolder::empty()?;
     let mut rows = Vec::new();
     {
         let (_server, uri) = filled(&place)?;
@@ -77,7 +77,7 @@ pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
     })
 }
 
-fn nbdkit(place: &Place, name: &str, arguments: &[&str]) -> Result<(Running, String), String> {
+fn nbdkit(place: &NbdFolder, name: &str, arguments: &[&str]) -> Result<(Running, String), String> {
     let socket = place.socket_of(name);
     let mut command = Command::new("nbdkit");
     command.args(["--foreground", "--unix"]).arg(&socket).args(arguments);
@@ -89,7 +89,7 @@ fn uri_of(socket: &Path) -> String {
 }
 
 /// A server that holds data everywhere.
-fn filled(place: &Place) -> Result<(Running, String), String> {
+fn filled(place: &NbdFolder) -> Result<(Running, String), String> {
     let (server, uri) = nbdkit(place, "nbd", &["memory", &BYTES.to_string(), "allocator=malloc"])?;
     child::succeed(fio_at(&uri).args([
         "--rw=write",
@@ -100,8 +100,8 @@ fn filled(place: &Place) -> Result<(Running, String), String> {
     Ok((server, uri))
 }
 
-fn rates(done: &[Done]) -> Vec<f64> {
-    done.iter().map(Done::rate).collect()
+fn rates(done: &[RoundFigures]) -> Vec<f64> {
+    done.iter().map(RoundFigures::rate).collect()
 }
 
 fn beside_fio(bench: &Bench, uri: &str, load: &Load) -> Result<Row, String> {
@@ -182,7 +182,7 @@ fn beside_nbdcopy(bench: &Bench, uri: &str, connections: u64) -> Result<Row, Str
 }
 
 /// RAID 0 over servers, beside one of them.
-fn over_several(bench: &Bench, place: &Place) -> Result<Vec<Row>, String> {
+fn over_several(bench: &Bench, place: &NbdFolder) -> Result<Vec<Row>, String> {
     let slow = format!("rate={}", SLOW_BYTES * 8);
     let size = BYTES.to_string();
     let memory = ["memory", &size];
@@ -210,7 +210,7 @@ fn over_several(bench: &Bench, place: &Place) -> Result<Vec<Row>, String> {
             || read(format!("raid0(chunk=64KiB, metadata=none, {})", uris.join(", "))),
             || read(uris[0].to_owned()),
         )?;
-        let megabytes = |done: &[Done]| {
+        let megabytes = |done: &[RoundFigures]| {
             done.iter().map(|done| done.rate() * f64::from(1 << 20) / 1e6).collect()
         };
         rows.push(Row {

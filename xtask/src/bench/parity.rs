@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use super::fio::Done;
+use super::fio::RoundFigures;
 use super::probe::counted;
 use super::table::{Aim, Row, Section};
 use super::{Bench, child};
@@ -42,7 +42,7 @@ pub(crate) fn kernels(bench: &Bench) -> Result<Section, String> {
             ];
             let (a, b) = bench
                 .rounds(|| bench.probe(&ours), || counted(Command::new(&isal).args(&theirs)))?;
-            let gigabytes = |done: &Done| done.rate() * (data * chunk) as f64 / 1e9;
+            let gigabytes = |done: &RoundFigures| done.rate() * (data * chunk) as f64 / 1e9;
             rows.push(Row {
                 load: format!("P and Q, {data}+{parity} chunks of {} KiB", chunk / KIB),
                 measure: "GB/s of data",
@@ -117,7 +117,7 @@ fn whole_stripes(bench: &Bench, seconds: &str) -> Result<Vec<Row>, String> {
             ]
             .map(str::to_owned);
             let (a, b) = bench.rounds(|| bench.probe(&ours), || bench.probe(&allowed))?;
-            let gigabytes = |done: &Done| done.rate() * stripe as f64 / 1e9;
+            let gigabytes = |done: &RoundFigures| done.rate() * stripe as f64 / 1e9;
             rows.push(Row {
                 load: format!(
                     "{level}, whole stripes of {data}+{parity} chunks of {} KiB",

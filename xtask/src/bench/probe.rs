@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::fio::{Done, Limit, Work};
+use super::fio::{Limit, RoundFigures, Work};
 use super::table::{Aim, Row, Section};
 use super::{Bench, child};
 
@@ -12,7 +12,7 @@ impl Bench {
     ///
     /// # Errors
     /// When it fails.
-    pub(crate) fn probe(&self, arguments: &[String]) -> Result<Done, String> {
+    pub(crate) fn probe(&self, arguments: &[String]) -> Result<RoundFigures, String> {
         counted(self.program("probe").args(arguments))
     }
 
@@ -26,7 +26,7 @@ impl Bench {
         path: &Path,
         direct: bool,
         limit: Limit,
-    ) -> Result<Done, String> {
+    ) -> Result<RoundFigures, String> {
         let target =
             format!("file:\"{}\"?direct={}", path.display(), if direct { "yes" } else { "no" });
         let limit = match limit {
@@ -47,7 +47,7 @@ impl Bench {
 ///
 /// # Errors
 /// When it fails or prints something else.
-pub(crate) fn counted(command: &mut Command) -> Result<Done, String> {
+pub(crate) fn counted(command: &mut Command) -> Result<RoundFigures, String> {
     let finished = child::succeed(command)?;
     let wrong = || {
         format!("{} printed {}", command.get_program().to_string_lossy(), finished.output.trim())
@@ -55,7 +55,7 @@ pub(crate) fn counted(command: &mut Command) -> Result<Done, String> {
     let json: serde_json::Value = serde_json::from_str(&finished.output).map_err(|_| wrong())?;
     match (json["operations"].as_f64(), json["seconds"].as_f64()) {
         (Some(operations), Some(seconds)) => {
-            Ok(Done { operations, seconds, cpu_seconds: finished.cpu_seconds })
+            Ok(RoundFigures { operations, seconds, cpu_seconds: finished.cpu_seconds })
         }
         _ => Err(wrong()),
     }
@@ -66,8 +66,8 @@ fn ratio_row(bench: &Bench, load: &str, ours: &[String], other: &[String]) -> Re
     Ok(Row {
         load: load.to_owned(),
         measure: "io/s",
-        ours: a.iter().map(Done::rate).collect(),
-        other: Some(b.iter().map(Done::rate).collect()),
+        ours: a.iter().map(RoundFigures::rate).collect(),
+        other: Some(b.iter().map(RoundFigures::rate).collect()),
         aim: Aim::AtLeast(0.9),
     })
 }

@@ -15,13 +15,13 @@ const FILE_MIB: u64 = 512;
 const ROUNDS_MIN: u32 = 7;
 
 /// The folder both work in, and what one row may take.
-struct Place<'a> {
+struct SuiteFolder<'a> {
     bench: &'a Bench,
     folder: PathBuf,
     seconds: u32,
 }
 
-impl Place<'_> {
+impl SuiteFolder<'_> {
     /// What the rows are run with: direct rows only.
     fn keys(&self) -> Vec<String> {
         let keys = [
@@ -118,7 +118,7 @@ fn fio_rate(text: &str) -> Result<f64, String> {
 /// # Errors
 /// When raidloom or fio fails.
 pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
-    let place = Place {
+    let place = SuiteFolder {
         bench,
         folder: bench.target.join("bench").join("suites"),
         seconds: bench.effort.seconds,
@@ -133,7 +133,7 @@ pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
     result
 }
 
-fn rounds(place: &Place<'_>) -> Result<Section, String> {
+fn rounds(place: &SuiteFolder<'_>) -> Result<Section, String> {
     let mut jobs = place.jobs()?;
     let fill = jobs
         .iter()
@@ -160,9 +160,9 @@ fn rounds(place: &Place<'_>) -> Result<Section, String> {
             // first.
             let (ours, theirs) = if (round + place_in_round) % 2 == 0 {
                 let ours = place.ours(job)?;
-                (ours, Place::theirs(job)?)
+                (ours, SuiteFolder::theirs(job)?)
             } else {
-                let theirs = Place::theirs(job)?;
+                let theirs = SuiteFolder::theirs(job)?;
                 (place.ours(job)?, theirs)
             };
             row.ours.push(ours);

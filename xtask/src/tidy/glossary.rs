@@ -38,7 +38,7 @@ const PERSONS: &[(&[&str], &[&str])] = &[
 
 /// A row of the table of words that are not used.
 #[derive(Debug, PartialEq, Eq)]
-struct Banned<'a> {
+struct BannedWord<'a> {
     word: &'a str,
     instead: &'a str,
     /// Beginnings of paths; none: everywhere.
@@ -64,14 +64,14 @@ fn rows<'a>(page: &'a str, head: &'a str) -> impl Iterator<Item = (usize, Vec<&'
         })
 }
 
-fn banned(page: &str) -> Result<Vec<Banned<'_>>, Finding> {
+fn banned(page: &str) -> Result<Vec<BannedWord<'_>>, Finding> {
     let mut all = Vec::new();
     for (line, cells) in rows(page, BANNED_HEAD) {
         let [words, instead, within, except] = cells[..] else {
             return Err(Finding::error(RULE, PAGE, line, "a row of this table has four cells"));
         };
         for word in quoted(words) {
-            all.push(Banned { word, instead, within: quoted(within), except: quoted(except) });
+            all.push(BannedWord { word, instead, within: quoted(within), except: quoted(except) });
         }
     }
     if all.is_empty() {
@@ -130,10 +130,11 @@ pub(crate) fn replaced(tree: &Tree) -> Vec<Finding> {
             && path != OWN_FILE
     };
     for (path, text) in tree.texts().filter(|(path, _)| checked(path)) {
-        let here: Vec<&Banned> = all.iter().filter(|row| is_within(path, &row.within)).collect();
+        let here: Vec<&BannedWord> =
+            all.iter().filter(|row| is_within(path, &row.within)).collect();
         for (index, line) in text.lines().enumerate() {
             let found: Vec<&str> = words(line).collect();
-            let has = |word: &Banned| found.iter().any(|found| is_same(found, word.word));
+            let has = |word: &BannedWord| found.iter().any(|found| is_same(found, word.word));
             for row in here.iter().filter(|row| has(row)) {
                 let left = row
                     .except

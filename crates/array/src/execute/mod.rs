@@ -48,7 +48,7 @@ use crate::sync::Findings;
 use gate::MetadataGate;
 use life::Pieces;
 use members::{Failure, Members};
-use requests::{Direct, NewRequest, Operation, RequestStep, Requests, RetryPlan};
+use requests::{DirectRequest, NewRequest, Operation, RequestStep, Requests, RetryPlan};
 use tag::Tag;
 
 /// A channel of an array.
@@ -103,7 +103,7 @@ impl ArrayChannel {
     /// Sends a request that is one access to one member on its way, changed in place.
     #[inline]
     fn submit_direct(&mut self, mut request: Request, part: Part, fua: bool, spot: Spot) {
-        let entry = self.requests.add_direct(Direct { tag: request.tag, part, fua });
+        let entry = self.requests.add_direct(DirectRequest { tag: request.tag, part, fua });
         request.tag = Tag::Direct { entry }.encode();
         if let Op::Read { offset, .. }
         | Op::Write { offset, .. }
@@ -218,12 +218,12 @@ impl ArrayChannel {
     #[cold]
     fn end_direct(
         &mut self,
-        direct: Direct,
+        direct: DirectRequest,
         slot: usize,
         member: Option<Arc<Member>>,
         completion: Completion,
     ) {
-        let Direct { tag, part, fua } = direct;
+        let DirectRequest { tag, part, fua } = direct;
         let Completion { buffer, result, .. } = completion;
         let result = result.map_err(|error| {
             let verdict = judge(error.kind(), part.action == Action::Read);

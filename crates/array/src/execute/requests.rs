@@ -49,7 +49,7 @@ impl Operation {
 
 /// A request that went straight to one member.
 #[derive(Clone, Copy)]
-pub(super) struct Direct {
+pub(super) struct DirectRequest {
     pub(super) tag: u64,
     /// Of the array, for planning after all when the member fails.
     pub(super) part: Part,
@@ -95,7 +95,7 @@ impl NewRequest {
 
 /// A request that is carried out by plans.
 #[derive(Default)]
-struct Planned {
+struct PlannedRequest {
     tag: u64,
     operation: Operation,
     fua: bool,
@@ -184,12 +184,12 @@ const UNDER_WAY: &str = "a request under way keeps its entry";
 /// The requests of a channel.
 #[derive(Default)]
 pub(super) struct Requests {
-    direct: Slots<Direct>,
+    direct: Slots<DirectRequest>,
     // Boxes, for a request is too large to be moved in and out.
-    planned: Slots<Box<Planned>>,
+    planned: Slots<Box<PlannedRequest>>,
     /// Requests that have ended, for their memory.
     #[allow(clippy::vec_box, reason = "the boxes move between here and `planned`")]
-    spare: Vec<Box<Planned>>,
+    spare: Vec<Box<PlannedRequest>>,
     /// Entries of those that are to go on, each once: they are new, or a piece has ended.
     to_go_on: Vec<u32>,
 }
@@ -197,13 +197,13 @@ pub(super) struct Requests {
 impl Requests {
     /// Notes a request that goes straight to a member, and gives it an entry.
     #[inline]
-    pub(super) fn add_direct(&mut self, direct: Direct) -> u32 {
+    pub(super) fn add_direct(&mut self, direct: DirectRequest) -> u32 {
         self.direct.insert(direct)
     }
 
     /// The request of an entry, which is free again.
     #[inline]
-    pub(super) fn take_direct(&mut self, entry: u32) -> Direct {
+    pub(super) fn take_direct(&mut self, entry: u32) -> DirectRequest {
         self.direct.remove(entry).expect("what a member answers was asked")
     }
 
@@ -246,7 +246,7 @@ impl Requests {
         Some(entry)
     }
 
-    fn of(&mut self, entry: u32) -> &mut Planned {
+    fn of(&mut self, entry: u32) -> &mut PlannedRequest {
         self.planned.get_mut(entry).expect(UNDER_WAY)
     }
 
@@ -332,7 +332,7 @@ impl PieceError {
     }
 }
 
-impl Planned {
+impl PlannedRequest {
     /// Cuts a piece off what is left from `cursor` on.
     fn cut(&mut self, entry: u32, cursor: u64, level: &dyn Level, faults: &Faults) -> NewPiece {
         let whole = self.operation.length();

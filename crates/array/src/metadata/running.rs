@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use block::{
-    Blocking, Channel, Device, Emulated, Error, ErrorKind, Extents, Info, Node, Reactor,
+    Blocking, Channel, Device, EmulatingDevice, Error, ErrorKind, Extents, Info, Node, Reactor,
     SECTOR_BYTES, duration_text,
 };
 use reactor::since_boot;
@@ -411,7 +411,7 @@ impl RunningArray {
         };
         // One that discards less than the array promises would refuse what it is sent.
         let wanted = self.device.info().discard;
-        let device = Emulated::discarding(Arc::clone(device), wanted);
+        let device = EmulatingDevice::discarding(Arc::clone(device), wanted);
         let metadata = with_metadata.metadata();
         let serving = before.and_then(|before| metadata.slot_of(&before.device_uuid));
         if let Some(slot) = serving.filter(|&slot| {

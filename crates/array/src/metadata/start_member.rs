@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use block::{Blocking, Device, Emulated, Error, ErrorKind, Reactor, SECTOR_BYTES};
+use block::{Blocking, Device, EmulatingDevice, Error, ErrorKind, Reactor, SECTOR_BYTES};
 
 use super::examine::{SUPERBLOCK_BYTES, examine, read};
 use super::options::StartOptions;
@@ -76,8 +76,11 @@ pub(super) fn open_member(
         Purpose::Look(candidates) => candidates[used.candidate].name.clone(),
     };
     // All that is written to metadata is durable when it is done.
-    let device =
-        if options.read_only { Arc::clone(device) } else { Emulated::over(Arc::clone(device)) };
+    let device = if options.read_only {
+        Arc::clone(device)
+    } else {
+        EmulatingDevice::over(Arc::clone(device))
+    };
     let changed = || refused(format!("{name}: its superblock has changed since it was looked at"));
     let candidate = examine(&*device, &name, reactor)?.ok_or_else(changed)?;
     let superblock = candidate.superblock;

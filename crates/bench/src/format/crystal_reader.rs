@@ -17,7 +17,9 @@
 
 use results::{Clock, Doubt, Group};
 
-use super::{Found, ImportedResult, ImportedRow, LATENCY_MEAN, OPERATIONS, THROUGHPUT, crystal};
+use super::{
+    ImportedResult, ImportedRow, LATENCY_MEAN, OPERATIONS, ResultAtLine, THROUGHPUT, crystal,
+};
 use crate::suite::crystal::{AccessKind, NAME};
 
 /// What stands below the rows, by its name.
@@ -176,9 +178,9 @@ impl Reader {
     }
 
     /// What was read.
-    pub(super) fn found(self) -> impl Iterator<Item = Found> {
+    pub(super) fn found(self) -> impl Iterator<Item = ResultAtLine> {
         let with_rows = self.sections.into_iter().filter(|section| !section.named.is_empty());
-        with_rows.map(|section| Found { line: section.line, imported: imported(section) })
+        with_rows.map(|section| ResultAtLine { line: section.line, imported: imported(section) })
     }
 }
 

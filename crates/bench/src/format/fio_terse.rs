@@ -12,7 +12,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Found, fio};
+use super::{ResultAtLine, fio};
 
 /// Takes such lines. Those that follow each other are of one run.
 #[derive(Default)]
@@ -81,10 +81,10 @@ impl Reader {
     ///
     /// # Errors
     /// As [`fio::read`].
-    pub(super) fn found(self) -> Result<Vec<Found>, String> {
+    pub(super) fn found(self) -> Result<Vec<ResultAtLine>, String> {
         let read = |run: Run| {
             let document = json!({ "fio version": run.version, "jobs": run.jobs });
-            Ok(Found { line: run.first, imported: fio::read(&document)? })
+            Ok(ResultAtLine { line: run.first, imported: fio::read(&document)? })
         };
         self.runs.into_iter().map(read).collect()
     }

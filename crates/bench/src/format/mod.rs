@@ -92,7 +92,7 @@ impl ImportedRow {
 }
 
 /// A result, and the line at which it begins.
-struct Found {
+struct ResultAtLine {
     line: usize,
     imported: ImportedResult,
 }
@@ -107,13 +107,13 @@ pub fn import(text: &str) -> Result<Vec<ImportedResult>, String> {
     let mut crystal = crystal_reader::Reader::default();
     let mut bonnie = bonnie::Reader::default();
     let mut terse = fio_terse::Reader::default();
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<ResultAtLine> = Vec::new();
     let mut others: Vec<&str> = Vec::new();
     let (mut rest, mut line) = (text.as_str(), 1);
     while !rest.is_empty() {
         if begins_json(rest) {
             let (imported, length) = json(rest, line)?;
-            found.push(Found { line, imported });
+            found.push(ResultAtLine { line, imported });
             line += rest[..length].matches('\n').count();
             rest = &rest[length..];
             continue;

@@ -16,7 +16,7 @@ use tracing::{debug, info};
 use super::folder::{Needs, WorkFolder};
 use super::phase::Phase;
 use super::row::{PhaseFigures, Result as RowResult, Row, WorkDone};
-use crate::audit::{self, Facts, Fastest, Reading};
+use crate::audit::{self, Facts, FastestTransfer, Reading};
 
 /// Tells what the machine and the devices under the target have done so far.
 pub trait Meter {
@@ -171,7 +171,7 @@ pub struct Session<'a> {
     pub only: Option<Vec<String>>,
     meter: &'a mut dyn Meter,
     observer: &'a mut dyn Observer,
-    fastest: Fastest,
+    fastest: FastestTransfer,
     /// What had been done when the calls of the phase had returned.
     returned: Option<Reading>,
     rows: Vec<Row>,
@@ -198,7 +198,7 @@ impl<'a> Session<'a> {
             only: None,
             meter,
             observer,
-            fastest: Fastest::default(),
+            fastest: FastestTransfer::default(),
             returned: None,
             rows: Vec::new(),
         }

@@ -82,26 +82,26 @@ impl Device for ContractCheck {
 /// What the completion of a request has to bring back: which bytes of memory, told by the first
 /// one's address.
 #[derive(Debug, PartialEq, Eq)]
-enum Lent {
+enum LentBuffer {
     Nothing,
     Read { address: usize, length: usize },
     Written { address: usize, length: usize },
 }
 
-impl Lent {
-    fn read(buffer: &BufMut) -> Lent {
-        Lent::Read { address: address(buffer.slices()), length: buffer.len() }
+impl LentBuffer {
+    fn read(buffer: &BufMut) -> LentBuffer {
+        LentBuffer::Read { address: address(buffer.slices()), length: buffer.len() }
     }
 
-    fn written(buffer: &Buf) -> Lent {
-        Lent::Written { address: address(buffer.slices()), length: buffer.len() }
+    fn written(buffer: &Buf) -> LentBuffer {
+        LentBuffer::Written { address: address(buffer.slices()), length: buffer.len() }
     }
 
-    fn of(buffer: &ReturnedBuffer) -> Lent {
+    fn of(buffer: &ReturnedBuffer) -> LentBuffer {
         match buffer {
-            ReturnedBuffer::Nothing => Lent::Nothing,
-            ReturnedBuffer::Read(buffer) => Lent::read(buffer),
-            ReturnedBuffer::Written(buffer) => Lent::written(buffer),
+            ReturnedBuffer::Nothing => LentBuffer::Nothing,
+            ReturnedBuffer::Read(buffer) => LentBuffer::read(buffer),
+            ReturnedBuffer::Written(buffer) => LentBuffer::written(buffer),
         }
     }
 }
@@ -114,7 +114,7 @@ struct CheckedChannel {
     below: Box<dyn Channel>,
     info: Info,
     depth: u32,
-    open: HashMap<u64, Lent>,
+    open: HashMap<u64, LentBuffer>,
 }
 
 impl Channel for CheckedChannel {
@@ -132,9 +132,9 @@ impl Channel for CheckedChannel {
             self.depth
         );
         let lent = match &request.op {
-            Op::Read { into, .. } => Lent::read(into),
-            Op::Write { from, .. } => Lent::written(from),
-            Op::WriteZeroes { .. } | Op::Discard { .. } | Op::Flush => Lent::Nothing,
+            Op::Read { into, .. } => LentBuffer::read(into),
+            Op::Write { from, .. } => LentBuffer::written(from),
+            Op::WriteZeroes { .. } | Op::Discard { .. } | Op::Flush => LentBuffer::Nothing,
         };
         assert!(
             self.open.insert(request.tag, lent).is_none(),
@@ -154,7 +154,7 @@ impl Channel for CheckedChannel {
         self.below.poll(done);
         for completion in &done[first..] {
             let lent = self.open.remove(&completion.tag);
-            let returned = Lent::of(&completion.buffer);
+            let returned = LentBuffer::of(&completion.buffer);
             assert_eq!(
                 lent,
                 Some(returned),

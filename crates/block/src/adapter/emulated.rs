@@ -19,15 +19,15 @@ use crate::{
 const ZEROES_BYTES: u64 = 256 << 10;
 
 /// A device with FUA and write-zeroes: native where the one below has them, emulated where not.
-pub struct Emulated {
+pub struct EmulatingDevice {
     below: Arc<dyn Device>,
     info: Info,
 }
 
-impl Emulated {
+impl EmulatingDevice {
     /// Adds what is missing to `below`; hands `below` back where nothing is.
     pub fn over(below: Arc<dyn Device>) -> Arc<dyn Device> {
-        Emulated::discarding(below, DiscardSupport::None)
+        EmulatingDevice::discarding(below, DiscardSupport::None)
     }
 
     /// The same with discards that promise at least what `wanted` does.
@@ -45,11 +45,11 @@ impl Emulated {
                 *ability = Support::Emulated;
             }
         }
-        Arc::new(Emulated { below, info })
+        Arc::new(EmulatingDevice { below, info })
     }
 }
 
-impl Device for Emulated {
+impl Device for EmulatingDevice {
     fn info(&self) -> &Info {
         &self.info
     }

@@ -9,4 +9,4 @@ mod emulated;
 pub use blocking::Blocking;
 pub use checked::ContractCheck;
 pub use counted::{Counters, CountingDevice, Traffic};
-pub use emulated::Emulated;
+pub use emulated::EmulatingDevice;

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use block::{
     Blocking, Buf, BufMut, Channel, Completion, ContractCheck, CountingDevice, Device,
-    DiscardSupport, Emulated, Error, ErrorKind, Info, Node, Op, Reactor, Request, ReturnedBuffer,
-    Support, Traffic,
+    DiscardSupport, EmulatingDevice, Error, ErrorKind, Info, Node, Op, Reactor, Request,
+    ReturnedBuffer, Support, Traffic,
 };
 
 /// What the scripted device does with a request.
@@ -135,7 +135,7 @@ fn volatile(size_bytes: u64) -> Info {
 #[test]
 fn emulated_fua_is_a_write_and_then_a_flush() {
     let (below, script) = scripted(volatile(1 << 20), &[]);
-    let device = Emulated::over(below);
+    let device = EmulatingDevice::over(below);
     assert_eq!((device.info().fua, device.info().zeroes), (Support::Emulated, Support::Emulated));
     let mut channel = device.open(4, &Reactor::virtual_clock()).unwrap();
     let from = buffer(1024);
@@ -158,7 +158,7 @@ fn emulated_fua_is_a_write_and_then_a_flush() {
 #[test]
 fn emulated_zeroes_are_written_in_pieces_and_flushed_last() {
     let (below, script) = scripted(volatile(1 << 20), &[]);
-    let mut channel = Emulated::over(below).open(1, &Reactor::virtual_clock()).unwrap();
+    let mut channel = EmulatingDevice::over(below).open(1, &Reactor::virtual_clock()).unwrap();
     channel.submit(Request::new(1, Op::WriteZeroes { offset: 512, length: 600 << 10, fua: true }));
     assert!(matches!(
         &poll(&mut *channel)[..],
@@ -174,7 +174,7 @@ fn emulated_zeroes_are_written_in_pieces_and_flushed_last() {
 fn emulated_zeroes_keep_to_the_limits_below() {
     let small = Info { block_bytes: 1024, max_request_bytes: 2560, ..volatile(1 << 20) };
     let (below, script) = scripted(small, &[]);
-    let mut channel = Emulated::over(below).open(1, &Reactor::virtual_clock()).unwrap();
+    let mut channel = EmulatingDevice::over(below).open(1, &Reactor::virtual_clock()).unwrap();
     channel.submit(Request::new(1, Op::WriteZeroes { offset: 0, length: 5120, fua: false }));
     assert_eq!(poll(&mut *channel).len(), 1);
     assert_eq!(asked(&script), ["write 2048 at 0", "write 2048 at 2048", "write 1024 at 4096"]);
@@ -200,7 +200,7 @@ fn emulated_discards_are_zeroes_where_they_are_read_and_nothing_else() {
     for own in wishes {
         for wanted in wishes {
             let (below, script) = scripted(Info { discard: own, ..volatile(1 << 20) }, &[]);
-            let device = Emulated::discarding(below, wanted);
+            let device = EmulatingDevice::discarding(below, wanted);
             let best = if own as u8 > wanted as u8 { own } else { wanted };
             assert_eq!(device.info().discard, best);
             let mut channel = device.open(1, &Reactor::virtual_clock()).unwrap();
@@ -236,7 +236,7 @@ fn an_error_in_the_middle_ends_an_emulated_request_with_its_buffer() {
         (&[Answer::Succeed, Answer::Fail], &["write 512 at 0", "flush"]),
     ] {
         let (below, script) = scripted(volatile(1 << 20), answers);
-        let mut channel = Emulated::over(below).open(1, &Reactor::virtual_clock()).unwrap();
+        let mut channel = EmulatingDevice::over(below).open(1, &Reactor::virtual_clock()).unwrap();
         channel.submit(Request::new(3, write(0, 512, true)));
         let done = poll(&mut *channel);
         let [Completion { tag: 3, buffer: ReturnedBuffer::Written(back), result: Err(error) }] =
@@ -251,7 +251,7 @@ fn an_error_in_the_middle_ends_an_emulated_request_with_its_buffer() {
         );
     }
     let (below, script) = scripted(volatile(1 << 20), &[Answer::Succeed, Answer::Fail]);
-    let mut channel = Emulated::over(below).open(1, &Reactor::virtual_clock()).unwrap();
+    let mut channel = EmulatingDevice::over(below).open(1, &Reactor::virtual_clock()).unwrap();
     channel.submit(Request::new(4, Op::WriteZeroes { offset: 0, length: 1 << 20, fua: true }));
     assert_eq!(poll(&mut *channel)[0].result.as_ref().unwrap_err().kind(), ErrorKind::Media);
     assert_eq!(asked(&script).len(), 2, "neither the rest nor the flush");
@@ -261,15 +261,15 @@ fn an_error_in_the_middle_ends_an_emulated_request_with_its_buffer() {
 fn what_a_device_does_itself_is_passed_on() {
     let native = Info { fua: Support::Native, zeroes: Support::Native, ..volatile(1 << 20) };
     let (below, _) = scripted(native.clone(), &[]);
-    assert!(Arc::ptr_eq(&below, &Emulated::over(Arc::clone(&below))), "nothing to add");
+    assert!(Arc::ptr_eq(&below, &EmulatingDevice::over(Arc::clone(&below))), "nothing to add");
     let (below, script) = scripted(Info { fua: Support::None, ..native.clone() }, &[]);
-    let mut channel = Emulated::over(below).open(1, &Reactor::virtual_clock()).unwrap();
+    let mut channel = EmulatingDevice::over(below).open(1, &Reactor::virtual_clock()).unwrap();
     channel.submit(Request::new(1, Op::WriteZeroes { offset: 0, length: 1 << 20, fua: true }));
     poll(&mut *channel);
     assert_eq!(asked(&script), ["write zeroes 1048576 at 0", "flush"]);
     let (below, script) =
         scripted(Info { zeroes: Support::None, discard: DiscardSupport::ReadsZero, ..native }, &[]);
-    let mut channel = Emulated::over(below).open(1, &Reactor::virtual_clock()).unwrap();
+    let mut channel = EmulatingDevice::over(below).open(1, &Reactor::virtual_clock()).unwrap();
     channel.submit(Request::new(2, write(0, 512, true)));
     channel.submit(Request::new(3, Op::Discard { offset: 0, length: 512 }));
     poll(&mut *channel);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use block::{Blocking, Device, DiscardSupport, Emulated, Error, ErrorKind, Info, Op};
+use block::{Blocking, Device, DiscardSupport, EmulatingDevice, Error, ErrorKind, Info, Op};
 
 use super::format::{
     DATA_ALIGNMENT_BYTES, DeltaState, Row, Shape, Superblock, damaged, decode_page, encode_page,
@@ -185,7 +185,7 @@ fn write_witness(
 /// Whatever the device says.
 pub fn seal_delta(delta: Arc<dyn Device>, leaves: &[LeafFacts]) -> Result<(), Error> {
     let carry_out = || {
-        let delta = Emulated::over(delta);
+        let delta = EmulatingDevice::over(delta);
         let mut channel = open_beside(&*delta)?;
         let superblock = kept_superblock(&mut channel, &*delta)?;
         let witness =
@@ -227,7 +227,7 @@ pub fn examine(delta: &dyn Device) -> Result<Option<Changes>, Error> {
 /// As [`super::Overlay::open`], and whatever the devices say.
 pub fn commit(delta: Arc<dyn Device>, lower: Arc<dyn Device>, facts: &Facts) -> Result<u64, Error> {
     let carry_out = || {
-        let (delta, lower) = (Emulated::over(delta), Emulated::over(lower));
+        let (delta, lower) = (EmulatingDevice::over(delta), EmulatingDevice::over(lower));
         let mut source = open_beside(&*delta)?;
         let mut superblock = kept_superblock(&mut source, &*delta)?;
         let shape = shape(delta.info(), lower.info())?;
@@ -271,7 +271,7 @@ pub fn commit(delta: Arc<dyn Device>, lower: Arc<dyn Device>, facts: &Facts) -> 
 /// says.
 pub fn discard(delta: Arc<dyn Device>) -> Result<u64, Error> {
     let carry_out = || {
-        let delta = Emulated::over(delta);
+        let delta = EmulatingDevice::over(delta);
         let mut channel = open_beside(&*delta)?;
         let mut superblock = kept_superblock(&mut channel, &*delta)?;
         if superblock.state == DeltaState::Committing {

@@ -22,8 +22,8 @@ mod turn;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use block::{
-    Channel, Device, DiscardSupport, Emulated, Error, ErrorKind, Extents, Info, Node, Reactor,
-    Support, TracedChannel, size_text,
+    Channel, Device, DiscardSupport, EmulatingDevice, Error, ErrorKind, Extents, Info, Node,
+    Reactor, Support, TracedChannel, size_text,
 };
 
 use channel::OverlayChannel;
@@ -96,7 +96,7 @@ impl Overlay {
             );
             return Err(Error::new(ErrorKind::Invalid, text).at("overlay"));
         }
-        let delta = Emulated::over(delta);
+        let delta = EmulatingDevice::over(delta);
         let delta::LoadedDelta { generation, index, note } =
             delta::load(&*delta, &*lower, shape, facts, options.keep)
                 .map_err(|error| error.at("overlay"))?;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use block::{
-    Channel, Completion, ContractCheck, Device, Emulated, Error, ErrorKind, Info, Node, Op,
+    Channel, Completion, ContractCheck, Device, EmulatingDevice, Error, ErrorKind, Info, Node, Op,
     Reactor, Request, Support,
 };
 use cache::{
@@ -46,7 +46,7 @@ fn open(
 ) -> Result<Arc<dyn Device>, Error> {
     let (store, lower) =
         (Arc::clone(store) as Arc<dyn Device>, Arc::clone(lower) as Arc<dyn Device>);
-    Ok(Emulated::over(Arc::new(Cache::open(
+    Ok(EmulatingDevice::over(Arc::new(Cache::open(
         ContractCheck::over(store),
         ContractCheck::over(lower),
         &proven(1),
@@ -621,13 +621,13 @@ fn a_store_of_version_1_is_read_and_one_of_a_later_version_is_refused_in_one_lin
 }
 
 /// A store on a host that is full: what was never written to takes nothing.
-struct Full {
+struct FullStore {
     below: Arc<Memory>,
     is_full: AtomicBool,
     taken: Mutex<HashSet<u64>>,
 }
-struct FullChannel(Box<dyn Channel>, Arc<Full>, Vec<Completion>);
-struct FullDevice(Arc<Full>);
+struct FullChannel(Box<dyn Channel>, Arc<FullStore>, Vec<Completion>);
+struct FullDevice(Arc<FullStore>);
 
 impl Device for FullDevice {
     fn info(&self) -> &Info {
@@ -677,7 +677,7 @@ impl Channel for FullChannel {
 #[test]
 fn a_store_whose_host_is_full_takes_nothing_new_and_loses_nothing() {
     for mode in MODES {
-        let full = Arc::new(Full {
+        let full = Arc::new(FullStore {
             below: Arc::new(Memory::with(store_info(20))),
             is_full: false.into(),
             taken: Mutex::default(),

@@ -8,7 +8,9 @@ use crate::common;
 
 use std::sync::Arc;
 
-use block::{Channel, Completion, Device, Emulated, Error, Info, Node, Op, Reactor, Request};
+use block::{
+    Channel, Completion, Device, EmulatingDevice, Error, Info, Node, Op, Reactor, Request,
+};
 use cache::{Cache, CacheMode, CacheOptions, Facts, KeepingOptions};
 use testkit::crash::{self, Crashable, Options, Rig};
 use testkit::model::{self, Load};
@@ -131,14 +133,14 @@ fn start(
                 CacheOptions { mode: CacheMode::WriteThrough, ..options },
             )?;
             let around = |op: &Op| if op.changes_data() { Route::Other } else { Route::Usual };
-            return Ok(Emulated::over(switch(Arc::new(cache), &below, around)));
+            return Ok(EmulatingDevice::over(switch(Arc::new(cache), &below, around)));
         }
         Mistake::LosesWhatIsWrittenOut => lower = switch(lower, &below, no_writes),
         Mistake::MapBeforeData => store = switch(Arc::clone(&store), &store, nobody_flushes),
         Mistake::FlushWithoutMap => store = switch(Arc::clone(&store), &store, no_map),
         Mistake::FreesBeforeFlush => lower = switch(lower, &below, nobody_flushes),
     }
-    Ok(Emulated::over(Arc::new(Cache::open(store, lower, &Facts::none(), options)?)))
+    Ok(EmulatingDevice::over(Arc::new(Cache::open(store, lower, &Facts::none(), options)?)))
 }
 
 fn devices(seed: u64) -> (Arc<Memory>, Arc<Memory>) {

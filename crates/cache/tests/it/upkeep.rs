@@ -6,7 +6,9 @@ use crate::common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use block::{Blocking, ContractCheck, Device, Emulated, ErrorKind, Info, Reactor, Support, Time};
+use block::{
+    Blocking, ContractCheck, Device, EmulatingDevice, ErrorKind, Info, Reactor, Support, Time,
+};
 use cache::{
     Cache, CacheHandle, CacheMode, CacheOptions, CacheStatus, CacheUpkeep, Facts, KeepingOptions,
     PolicyKind,
@@ -368,7 +370,7 @@ fn a_store_that_is_kept_loses_nothing_to_its_upkeep() {
     for seed in 0..6 {
         let cache = open(&store(seed), &slow(able(96 * 512), seed + 100)).expect("a cache");
         let handle = cache.handle();
-        let device = Emulated::over(Restless::over(cache, 6, seed));
+        let device = EmulatingDevice::over(Restless::over(cache, 6, seed));
         let load = Load { requests: 300, depth: 4, channels: 2, longest_blocks: 20 };
         model::drive(&device, &Reactor::virtual_clock(), &load, seed)
             .unwrap_or_else(|violation| panic!("seed {seed}: {violation}"));
@@ -381,7 +383,7 @@ fn a_store_that_is_kept_loses_nothing_to_its_upkeep() {
             Rig {
                 members,
                 start: Box::new(move || {
-                    Ok(Emulated::over(Restless::over(open(&store, &lower)?, 6, seed)))
+                    Ok(EmulatingDevice::over(Restless::over(open(&store, &lower)?, 6, seed)))
                 }),
             }
         };

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use clap::Args;
 use serde_json::json;
-use serve::{Configured, Launch, Readiness, Runtime};
+use serve::{ConfiguredArray, Launch, Readiness, Runtime};
 
 use super::server_status;
 use super::start::serve_with;
@@ -76,7 +76,7 @@ pub(super) fn incremental(
 fn act(
     output: &Output,
     runtime: &Runtime,
-    configured: &Configured,
+    configured: &ConfiguredArray,
     by_unit: bool,
 ) -> Result<Outcome, Failure> {
     let name = configured.server_name();

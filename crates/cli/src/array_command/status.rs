@@ -32,7 +32,7 @@ pub(crate) struct StatusArguments {
 const CANNOT_TELL: u8 = 4;
 
 /// What is shown of one thing that was named.
-struct Shown {
+struct StatusEntry {
     status: AnyStatus,
     /// How it is with all that it stands on. An array that is a member of another that is shown
     /// counts there.
@@ -48,10 +48,10 @@ enum AnyStatus {
     Superblocks(Box<ArrayStatus>),
 }
 
-impl Shown {
-    fn server(status: Status) -> Shown {
+impl StatusEntry {
+    fn server(status: Status) -> StatusEntry {
         let (state, called) = (status.state(), status.name.clone());
-        Shown { status: AnyStatus::Server(Box::new(status)), state, called }
+        StatusEntry { status: AnyStatus::Server(Box::new(status)), state, called }
     }
 
     fn text(&self) -> Lines {
@@ -89,13 +89,13 @@ pub(super) fn status(output: &Output, arguments: &StatusArguments) -> Result<(),
     judged(Some(all.iter().map(|shown| shown.state).max().unwrap_or(ArrayCondition::Online)))
 }
 
-fn all(output: &Output, targets: &[String]) -> Result<Vec<Shown>, Failure> {
+fn all(output: &Output, targets: &[String]) -> Result<Vec<StatusEntry>, Failure> {
     // Without a folder for servers none runs.
     let runtime = Runtime::find().ok();
     let (mut shown, mut paths) = (Vec::new(), Vec::new());
     for target in targets {
         if let Some(runtime) = runtime.as_ref().filter(|runtime| runtime.entry(target).is_some()) {
-            shown.push(Shown::server(Client::connect(runtime, target)?.status()?));
+            shown.push(StatusEntry::server(Client::connect(runtime, target)?.status()?));
         } else if Path::new(target).exists() {
             paths.push(PathBuf::from(target));
         } else {
@@ -112,7 +112,7 @@ fn all(output: &Output, targets: &[String]) -> Result<Vec<Shown>, Failure> {
             let state = group.state().filter(|_| is_outermost).unwrap_or(ArrayCondition::Online);
             let status = ArrayStatus::of_superblocks(assembly, &group.candidates);
             let (status, called) = (AnyStatus::Superblocks(Box::new(status)), found.called(group));
-            Ok(Shown { status, state, called })
+            Ok(StatusEntry { status, state, called })
         }
         Err(reason) => Err(Failure::failed(reason.clone())),
     };

@@ -112,7 +112,7 @@ pub(super) fn salvage(output: &Output, arguments: &SalvageArguments) -> Result<(
     let lower = device.as_ref().map(|stack| (&*stack.device as &dyn Device, &facts));
     let at_store = |error: block::Error| error.at(arguments.store.as_str());
     let seen = cache::salvage(&*store, lower, None).map_err(at_store)?;
-    let salvaged = || -> Result<(Option<Named>, SalvagedStore), Failure> {
+    let salvaged = || -> Result<(Option<NamedDevice>, SalvagedStore), Failure> {
         // What nothing is written of is shown as it is.
         if seen.ranges.is_empty() {
             return Ok((None, seen));
@@ -144,7 +144,7 @@ pub(super) fn salvage(output: &Output, arguments: &SalvageArguments) -> Result<(
 }
 
 /// A device and the name that it has in messages.
-type Named = (String, Arc<dyn Device>);
+type NamedDevice = (String, Arc<dyn Device>);
 
 /// Where the blocks are to go, with its name; `None` when they are only to be shown.
 fn target(
@@ -154,7 +154,7 @@ fn target(
     device: Option<&Stack>,
     store: &dyn Device,
     guard: &Guard,
-) -> Result<Option<Named>, Failure> {
+) -> Result<Option<NamedDevice>, Failure> {
     if let Some(path) = &arguments.file {
         guard.make_kept_file(path, seen.device_bytes)?;
         let leaf = Node::file(path).with("block", store.info().block_bytes);

@@ -19,7 +19,7 @@ pub(super) fn drives_of(
     create: Option<u64>,
     in_guest: bool,
 ) -> Result<Leaves, Failure> {
-    let mut taken = Taken::default();
+    let mut taken = DriveFlags::default();
     let mut drive = |scheme: &str, leaf: &Node| match scheme {
         "model" => modelled(in_guest, create, leaf, &mut taken),
         _ => {
@@ -38,7 +38,7 @@ pub(super) fn drives_of(
 
 /// Which of the flags about drives had a drive to be about.
 #[derive(Default)]
-struct Taken {
+struct DriveFlags {
     create: bool,
     scratch: bool,
     /// Drives that are memory by their own words. Those that stand for others hold only what is
@@ -46,7 +46,7 @@ struct Taken {
     ram_bytes: u64,
 }
 
-impl Taken {
+impl DriveFlags {
     fn refuse_stray(&self, arguments: &PullArguments) -> Result<(), Failure> {
         if arguments.create.is_some() && !self.create {
             return Err(Failure::usage("--create: every drive that is named has a size already"));
@@ -63,7 +63,7 @@ fn modelled(
     in_guest: bool,
     create: Option<u64>,
     leaf: &Node,
-    taken: &mut Taken,
+    taken: &mut DriveFlags,
 ) -> Result<DriveLeaf, Failure> {
     if !in_guest {
         return Err(Failure::usage(format!(
@@ -93,7 +93,7 @@ fn drive_bytes(
     arguments: &PullArguments,
     create: Option<u64>,
     (scheme, leaf): (&str, &Node),
-    taken: &mut Taken,
+    taken: &mut DriveFlags,
 ) -> Result<u64, Failure> {
     let Node::Leaf { address, options, .. } = leaf else { unreachable!("a leaf") };
     let said = |text: &str| {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use block::Node;
-use lab::pull::{Covering, LostWrite, ReplayedState, SmallestLoss, image_name};
+use lab::pull::{FlushCover, LostWrite, ReplayedState, SmallestLoss, image_name};
 
 use crate::failure::Failure;
 use crate::output::{Output, about};
@@ -116,22 +116,22 @@ fn lost_write(write: &LostWrite) -> String {
     let owners: Vec<String> = write.owners.iter().map(ToString::to_string).collect();
     let owners = if owners.is_empty() { String::new() } else { format!(": {}", owners.join("; ")) };
     let flush = match write.flush {
-        Covering::Never { last_nanoseconds: None } => {
+        FlushCover::Never { last_nanoseconds: None } => {
             "no flush of its drive before the cut".to_owned()
         }
-        Covering::Never { last_nanoseconds: Some(time) } => {
+        FlushCover::Never { last_nanoseconds: Some(time) } => {
             format!("no flush of its drive after that: the last one came at {}", seconds(time))
         }
-        Covering::Unanswered { arrived_nanoseconds } => format!(
+        FlushCover::Unanswered { arrived_nanoseconds } => format!(
             "the flush that covers it came at {}, and was not answered before the cut",
             seconds(arrived_nanoseconds)
         ),
-        Covering::Ignored { answered_nanoseconds } => format!(
+        FlushCover::Ignored { answered_nanoseconds } => format!(
             "the flush that covers it was answered at {}, and the drive has not carried it out",
             seconds(answered_nanoseconds)
         ),
-        Covering::UnderWay => "it was not answered before the cut".to_owned(),
-        Covering::AfterCut => {
+        FlushCover::UnderWay => "it was not answered before the cut".to_owned(),
+        FlushCover::AfterCut => {
             "it came after the cut, and the promise has not waited for it".to_owned()
         }
     };

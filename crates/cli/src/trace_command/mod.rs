@@ -207,25 +207,25 @@ impl Change {
 }
 
 /// A new recording under way.
-enum Made {
+enum NewRecording {
     Own(Writer<BufWriter<File>>),
     Csv(CsvWriter<BufWriter<File>>),
     Iolog(IologWriter<BufWriter<File>>),
     Parquet(report::RequestsParquet<BufWriter<File>>),
 }
 
-impl Made {
-    fn begin(path: &Path, reader: &Reader, size_bytes: u64) -> Result<Made, Failure> {
+impl NewRecording {
+    fn begin(path: &Path, reader: &Reader, size_bytes: u64) -> Result<NewRecording, Failure> {
         let file = BufWriter::with_capacity(1 << 20, new_file(path)?);
         let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         Ok(match ending {
-            "csv" => Made::Csv(CsvWriter::new(file)?),
+            "csv" => NewRecording::Csv(CsvWriter::new(file)?),
             "iolog" | "log" => {
                 // `--filename` of fio names another.
                 let name = path.file_stem().unwrap_or_default().to_string_lossy();
-                Made::Iolog(IologWriter::new(file, &name.replace(' ', "_"))?)
+                NewRecording::Iolog(IologWriter::new(file, &name.replace(' ', "_"))?)
             }
-            "parquet" => Made::Parquet(
+            "parquet" => NewRecording::Parquet(
                 report::RequestsParquet::new(file)
                     .map_err(|error| Failure::from_io(path.display(), &error))?,
             ),
@@ -236,17 +236,17 @@ impl Made {
                     contents: reader.contents(),
                     anonymous: false,
                 };
-                Made::Own(Writer::new(file, &header))
+                NewRecording::Own(Writer::new(file, &header))
             }
         })
     }
 
     fn write(&mut self, record: &Record) -> Result<(), Failure> {
         match self {
-            Made::Own(writer) => writer.write(record)?,
-            Made::Csv(writer) => writer.write(record)?,
-            Made::Iolog(writer) => writer.write(record)?,
-            Made::Parquet(writer) => writer
+            NewRecording::Own(writer) => writer.write(record)?,
+            NewRecording::Csv(writer) => writer.write(record)?,
+            NewRecording::Iolog(writer) => writer.write(record)?,
+            NewRecording::Parquet(writer) => writer
                 .write(&row(record))
                 .map_err(|error| Failure::from_io("writing Parquet", &error))?,
         }
@@ -255,10 +255,10 @@ impl Made {
 
     fn finish(self, size_bytes: u64) -> Result<(), Failure> {
         match self {
-            Made::Own(mut writer) => writer.finish_sized(0, size_bytes)?,
-            Made::Csv(mut writer) => writer.finish()?,
-            Made::Iolog(mut writer) => writer.finish()?,
-            Made::Parquet(writer) => {
+            NewRecording::Own(mut writer) => writer.finish_sized(0, size_bytes)?,
+            NewRecording::Csv(mut writer) => writer.finish()?,
+            NewRecording::Iolog(mut writer) => writer.finish()?,
+            NewRecording::Parquet(writer) => {
                 writer.finish().map_err(|error| Failure::from_io("writing Parquet", &error))?;
             }
         }
@@ -286,7 +286,7 @@ fn make(output: &Output, arguments: &TraceArguments) -> Result<(), Failure> {
     let mut change = Change::of(output, arguments)?;
     let mut reader = open(&arguments.trace, &arguments.reading)?;
     let known_size = change.fold.as_ref().map(Fold::size_bytes).or(reader.size_bytes());
-    let mut made = Made::begin(to, &reader, known_size.unwrap_or(0))?;
+    let mut made = NewRecording::begin(to, &reader, known_size.unwrap_or(0))?;
     let written = write(&mut reader, &mut made, &mut change);
     let [count, end] = match written.and_then(|[count, end]| {
         made.finish(known_size.unwrap_or(end.next_multiple_of(SECTOR_BYTES)))?;
@@ -331,7 +331,11 @@ fn make(output: &Output, arguments: &TraceArguments) -> Result<(), Failure> {
 }
 
 /// Copies what is wished for; how many requests, and the last byte.
-fn write(reader: &mut Reader, made: &mut Made, change: &mut Change) -> Result<[u64; 2], Failure> {
+fn write(
+    reader: &mut Reader,
+    made: &mut NewRecording,
+    change: &mut Change,
+) -> Result<[u64; 2], Failure> {
     let (mut count, mut end) = (0, 0);
     for record in reader {
         let record = record.map_err(|error| Failure::usage(error.to_string()))?;

@@ -13,11 +13,11 @@ use std::sync::mpsc::{Receiver, channel};
 use serde_json::{Value, json};
 
 /// A folder with arrays of its own, which end with it, and with a `sendmail`.
-struct Place(tempfile::TempDir);
+struct MonitorFolder(tempfile::TempDir);
 
-impl Place {
-    fn new() -> Place {
-        let place = Place(tempfile::tempdir().unwrap());
+impl MonitorFolder {
+    fn new() -> MonitorFolder {
+        let place = MonitorFolder(tempfile::tempdir().unwrap());
         fs::create_dir(place.path("bin")).unwrap();
         let mailer = place.path("bin/sendmail");
         let mails = place.path("mails");
@@ -50,7 +50,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for MonitorFolder {
     fn drop(&mut self) {
         let _ = self.run(&["array", "stop", "tank"]);
     }
@@ -89,7 +89,7 @@ fn a_member_that_fails_is_mailed_and_sent_once() {
         testkit::missing!("no curl to send with: apt-get install -y curl");
         return;
     }
-    let place = Place::new();
+    let place = MonitorFolder::new();
     place.ok(&[
         "array", "create", "tank", "--level", "1", "--size", "4MiB", "--member", "a.img", "b.img",
     ]);
@@ -150,7 +150,7 @@ fn a_notice_that_does_not_arrive_is_said_and_the_others_go_on() {
         testkit::missing!("no curl to send with: apt-get install -y curl");
         return;
     }
-    let place = Place::new();
+    let place = MonitorFolder::new();
     place.ok(&["array", "start", "--name", "tank", "ram:1MiB"]);
     let (url, sent) = listener(&["500 Internal Server Error"]);
     let state = place.path("seen.json");

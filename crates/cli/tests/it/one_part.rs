@@ -70,7 +70,7 @@ suite = "devtest"
 
 /// What is to be equal.
 #[derive(Debug, PartialEq)]
-struct Seen {
+struct Observation {
     /// The description, with names of members and of traces left out.
     description: String,
     /// What each superblock says before the first write.
@@ -82,11 +82,11 @@ struct Seen {
 }
 
 /// A folder with members, traces and a server's things.
-struct Place(tempfile::TempDir);
+struct MemberFolder(tempfile::TempDir);
 
-impl Place {
-    fn new() -> Place {
-        Place(tempfile::tempdir().unwrap())
+impl MemberFolder {
+    fn new() -> MemberFolder {
+        MemberFolder(tempfile::tempdir().unwrap())
     }
 
     fn member(&self, number: usize) -> PathBuf {
@@ -154,7 +154,12 @@ impl Place {
     }
 
     /// What the members were asked for, once nobody has them open.
-    fn seen(&self, description: &str, superblocks: Vec<Superblock>, data_offset: u64) -> Seen {
+    fn seen(
+        &self,
+        description: &str,
+        superblocks: Vec<Superblock>,
+        data_offset: u64,
+    ) -> Observation {
         let (mut data, mut metadata) = (Vec::new(), Vec::new());
         for number in 0..MEMBERS {
             let records = self.records(number);
@@ -166,7 +171,7 @@ impl Place {
             });
             metadata.push(of_metadata.map(|one| (one.offset, one.length)).collect());
         }
-        Seen { description: self.nameless(description), superblocks, data, metadata }
+        Observation { description: self.nameless(description), superblocks, data, metadata }
     }
 
     /// A stack text without the folder of this place, and without what its leaves are.
@@ -250,9 +255,9 @@ fn data_offset(superblocks: &[Superblock]) -> u64 {
 fn cell(
     configuration: &Configuration,
     work: Work,
-    place: &Place,
+    place: &MemberFolder,
     reactor: Option<&Reactor>,
-) -> Seen {
+) -> Observation {
     let guard = Guard::new(Consent::default());
     let node = place.with_recorders(&configuration.stack);
     let opened = lab::open_cell(&node, configuration, &guard, 1, reactor).unwrap();
@@ -273,7 +278,7 @@ fn cell(
 }
 
 /// The same configuration, created and started over files of its own.
-fn started(configuration: &Configuration, work: Work, place: &Place) -> Seen {
+fn started(configuration: &Configuration, work: Work, place: &MemberFolder) -> Observation {
     let ground = StartTarget { members: place.members(), ..StartTarget::default() };
     let mut alone = alone(configuration, &ground).unwrap();
     let mut wanted = alone.create.take().unwrap();
@@ -302,7 +307,7 @@ fn started(configuration: &Configuration, work: Work, place: &Place) -> Seen {
 /// Rows of one request, and what a cache writes out at once, go on at their own pace: what is asked
 /// keeps no order among them, and writes of neighbouring rows that happen to be ready together are
 /// one command.
-fn sorted(mut seen: Seen) -> Seen {
+fn sorted(mut seen: Observation) -> Observation {
     for data in &mut seen.data {
         data.sort_by_key(|(op, offset, length)| (*offset, *length, *op == RecordedOp::Write));
         data.dedup_by(|next, before| {
@@ -315,7 +320,12 @@ fn sorted(mut seen: Seen) -> Seen {
     seen
 }
 
-fn compare(configuration: &Configuration, work: Work, mut cell: Seen, mut started: Seen) {
+fn compare(
+    configuration: &Configuration,
+    work: Work,
+    mut cell: Observation,
+    mut started: Observation,
+) {
     let writes_back = configuration.settings.get("cache").is_some_and(|cache| cache == "back");
     if work == Work::Wide || writes_back {
         (cell, started) = (sorted(cell), sorted(started));
@@ -342,7 +352,7 @@ fn works(configurations: &[Configuration]) -> impl Iterator<Item = (&Configurati
 
 #[test]
 fn a_measured_cell_is_what_array_start_serves() {
-    let members = Place::new();
+    let members = MemberFolder::new();
     let names: Vec<String> =
         members.members().iter().map(|path| format!("{:?}", path.display().to_string())).collect();
     members.make_members(FILE_BYTES);
@@ -353,7 +363,7 @@ fn a_measured_cell_is_what_array_start_serves() {
         members.make_members(FILE_BYTES);
         (0..MEMBERS).for_each(|number| _ = fs::remove_file(members.trace(number)));
         let cell = cell(configuration, work, &members, None);
-        let other = Place::new();
+        let other = MemberFolder::new();
         other.make_members(FILE_BYTES);
         compare(configuration, work, cell, started(configuration, work, &other));
     }
@@ -366,9 +376,9 @@ fn a_modelled_cell_is_what_array_start_serves() {
         (0..MEMBERS).map(|number| format!("{:?}", format!("{MODEL}?link=l{number}"))).collect();
     let configurations = plan(&format!("models = [{}]", models.join(", ")));
     for (configuration, work) in works(&configurations) {
-        let place = Place::new();
+        let place = MemberFolder::new();
         let cell = cell(configuration, work, &place, Some(&Reactor::virtual_clock()));
-        let other = Place::new();
+        let other = MemberFolder::new();
         other.make_members(MODEL_BYTES);
         let started = started(configuration, work, &other);
         assert_eq!(

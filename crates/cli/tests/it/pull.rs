@@ -564,7 +564,7 @@ fn another_state_or_none_is_said_in_one_line() {
     let at = |name: &str| folder.path().join(name);
     let recorder = pull::Recorder::in_memory(Some(|| 0));
     let reactor = block::Reactor::virtual_clock();
-    let able = pull::Advertised { volatile_cache: true, fua: false };
+    let able = pull::AdvertisedTraits { volatile_cache: true, fua: false };
     let drive = recorder.drive(Arc::new(testkit::Memory::new(1 << 20)), able);
     block::Blocking::open(&*drive, &reactor).unwrap().write_slice(4096, &[1; 4096]).unwrap();
     let log = recorder.finish().unwrap().bytes_in_memory().unwrap().to_vec();

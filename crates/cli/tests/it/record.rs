@@ -273,18 +273,18 @@ fn run(words: &[&str]) -> bool {
 }
 
 /// A mount, until it goes.
-struct Mounted(std::path::PathBuf);
+struct TestMount(std::path::PathBuf);
 
-impl Mounted {
-    fn at(folder: std::path::PathBuf, words: &[&str]) -> Mounted {
+impl TestMount {
+    fn at(folder: std::path::PathBuf, words: &[&str]) -> TestMount {
         fs::create_dir(&folder).unwrap();
         let whole = [&["mount"], words, &[folder.to_str().unwrap()]].concat();
         assert!(run(&whole), "{whole:?}");
-        Mounted(folder)
+        TestMount(folder)
     }
 }
 
-impl Drop for Mounted {
+impl Drop for TestMount {
     fn drop(&mut self) {
         run(&["umount", self.0.to_str().unwrap()]);
     }
@@ -298,7 +298,7 @@ fn a_recording_on_what_it_records_is_refused() {
         testkit::missing!("mkfs.ext4");
         return;
     }
-    let mounted = Mounted::at(folder.path().join("mnt"), &[&device.0]);
+    let mounted = TestMount::at(folder.path().join("mnt"), &[&device.0]);
     let point = mounted.0.to_str().unwrap();
     let inside = mounted.0.join("load.rec");
     let inside = inside.to_str().unwrap();
@@ -323,7 +323,7 @@ fn a_full_disk_ends_the_recording_and_not_the_work() {
     let folder = tempfile::tempdir().unwrap();
     let Some(device) = loop_device(folder.path()) else { return };
     let small =
-        Mounted::at(folder.path().join("small"), &["-t", "tmpfs", "-o", "size=4k", "small"]);
+        TestMount::at(folder.path().join("small"), &["-t", "tmpfs", "-o", "size=4k", "small"]);
     fs::write(small.0.join("full"), [1; 4096]).unwrap();
     let to = small.0.join("load.rec");
     let child = begun(folder.path(), &["record", &device.0, "-o", to.to_str().unwrap()]);

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// A folder with a runtime folder of its own, whose servers end with it.
-struct Place(tempfile::TempDir);
+struct RescueFolder(tempfile::TempDir);
 
-impl Place {
-    fn new() -> Place {
-        Place(tempfile::tempdir().expect("a folder"))
+impl RescueFolder {
+    fn new() -> RescueFolder {
+        RescueFolder(tempfile::tempdir().expect("a folder"))
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -85,7 +85,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for RescueFolder {
     fn drop(&mut self) {
         let running = fs::read_dir(self.path("run")).into_iter().flatten().flatten();
         let names: Vec<String> =
@@ -101,7 +101,7 @@ impl Drop for Place {
 /// verb opens it; twenty lines are enough; nothing is written.
 #[test]
 fn a_stale_member_and_a_missing_one_are_mounted() {
-    let place = Place::new();
+    let place = RescueFolder::new();
     let Some(content) = place.file_system() else {
         return testkit::missing!("a rescue: no mkfs.ext4: apt-get install e2fsprogs");
     };
@@ -144,7 +144,7 @@ fn a_stale_member_and_a_missing_one_are_mounted() {
 /// What no verb can open says so, with what is missing; the old spelling goes on for a release.
 #[test]
 fn a_true_refusal_names_what_is_missing() {
-    let place = Place::new();
+    let place = RescueFolder::new();
     place.ok(&["array", "create", "tank", "-l", "0", "--size", "8MiB", "--member", "a", "b"]);
     let (code, said) = place.raidloom(&["array", "rescue", "b"]);
     assert_ne!(code, Some(0), "{said}");
@@ -162,7 +162,7 @@ fn a_disc_on_an_array_is_read_from_its_block_device() {
     if !rustix::process::geteuid().is_root() {
         return testkit::skipped!("only root may make loop devices");
     }
-    let place = Place::new();
+    let place = RescueFolder::new();
     let _ = place.file_system();
     if Command::new("xorriso").arg("--version").output().is_err() {
         return testkit::missing!("a disc: no xorriso: apt-get install xorriso");

@@ -11,11 +11,11 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 /// A folder with a plan of one test of so long.
-struct Place(tempfile::TempDir);
+struct PlanFolder(tempfile::TempDir);
 
-impl Place {
-    fn new(time_per_test: &str) -> Place {
-        let place = Place(tempfile::tempdir().unwrap());
+impl PlanFolder {
+    fn new(time_per_test: &str) -> PlanFolder {
+        let place = PlanFolder(tempfile::tempdir().unwrap());
         let plan = format!(
             r#"schema = 1
 name = "short"
@@ -87,7 +87,7 @@ const IGNORANT: &str = "trap '' HUP; exec \"$RAIDLOOM\" run plan.toml --output r
 /// A terminal that is closed ends a run as `kill` does.
 #[test]
 fn a_run_whose_terminal_is_closed_takes_its_members_away_and_can_be_resumed() {
-    let place = Place::new("10min");
+    let place = PlanFolder::new("10min");
     let output = hang_up(place.begun(START));
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{said}");
@@ -103,7 +103,7 @@ fn a_run_whose_terminal_is_closed_takes_its_members_away_and_can_be_resumed() {
 /// Whoever starts a run with `nohup` wants it to outlive the terminal.
 #[test]
 fn a_run_that_was_started_to_outlive_its_terminal_does() {
-    let place = Place::new("300ms");
+    let place = PlanFolder::new("300ms");
     let output = hang_up(place.begun(IGNORANT));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(!place.path("run/members").exists() && place.path("run/report.html").exists());
@@ -113,7 +113,7 @@ fn a_run_that_was_started_to_outlive_its_terminal_does() {
 /// there before.
 #[test]
 fn what_writes_a_report_writes_all_of_it_or_nothing() {
-    let place = Place::new("10ms");
+    let place = PlanFolder::new("10ms");
     let run = |script: &str| place.shell(script).output().unwrap();
     let done = run(IGNORANT);
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
@@ -148,7 +148,7 @@ fn what_writes_a_report_writes_all_of_it_or_nothing() {
 /// A run is watched from outside; of one that was killed, what it said last is not believed.
 #[test]
 fn a_run_is_watched_from_outside() {
-    let place = Place::new("10min");
+    let place = PlanFolder::new("10min");
     let mut child = place.begun(START);
     let look = || -> Value {
         let output = place.shell("exec \"$RAIDLOOM\" watch run --json").output().unwrap();
@@ -218,7 +218,7 @@ fn what_needs_root_is_refused_before_the_first_trial() {
 /// is asked for. One trial with a figure, and it is.
 #[test]
 fn a_run_without_any_figure_does_not_end_with_success() {
-    let place = Place::new("10ms");
+    let place = PlanFolder::new("10ms");
     assert!(place.shell(IGNORANT).output().unwrap().status.success());
     let trials = place.path("run/trials.jsonl");
     let recorded = fs::read_to_string(&trials).unwrap();
@@ -238,7 +238,7 @@ fn a_run_without_any_figure_does_not_end_with_success() {
 /// the terminal, in the run's folder and as Markdown.
 #[test]
 fn an_import_of_one_file_shows_its_figures() {
-    let place = Place::new("10ms");
+    let place = PlanFolder::new("10ms");
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench/tests/corpus");
     let figures =
         [("SEQ128K Q32T1 read", "2200 MB/s"), ("RND4K Q1T1 write", "171 MB/s, 41800 IO/s")];

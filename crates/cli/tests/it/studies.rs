@@ -588,12 +588,12 @@ fn what_the_cache_does() {
 
 /// A file system on the stick itself, or in an image in another one on it: file system, removal
 /// policy, mount options, outer file system.
-type On = [&'static str; 4];
+type StickFileSystem = [&'static str; 4];
 
 struct Stick(Study);
 
 impl Stick {
-    fn axes(on: On) -> Vec<String> {
+    fn axes(on: StickFileSystem) -> Vec<String> {
         let [file_system, policy, options, outer] = on;
         let mut axes = vec![
             format!("file_system={file_system}"),
@@ -609,7 +609,7 @@ impl Stick {
     }
 
     /// Who had the data of direct and buffered reads, and of direct and buffered writes.
-    fn holders(&self, on: On) -> [String; 4] {
+    fn holders(&self, on: StickFileSystem) -> [String; 4] {
         let all = self.0.cached.as_array().unwrap();
         let axes = Self::axes(on);
         let has = |one: &&Value| {
@@ -626,7 +626,7 @@ impl Stick {
     }
 
     /// A row of 4 KiB, when the calls have returned and when all is durable, in MB/s.
-    fn figures(&self, on: On, row: &str) -> [f64; 2] {
+    fn figures(&self, on: StickFileSystem, row: &str) -> [f64; 2] {
         let axes = Self::axes(on);
         let axes: Vec<&str> = axes.iter().map(String::as_str).collect();
         let row = format!("crystal: RND4K Q1T1 {row}");
@@ -636,7 +636,7 @@ impl Stick {
     }
 
     fn who_holds_what(&self) -> Vec<Finding> {
-        let holders = |on: On| self.holders(on);
+        let holders = |on: StickFileSystem| self.holders(on);
         // Direct rows are cached by nobody, and buffered reads are, whatever the policy.
         let mut direct = Vec::new();
         for file_system in ["vfat", "ext4"] {
@@ -697,7 +697,7 @@ impl Stick {
     }
 
     fn small_writes(&self) -> Vec<Finding> {
-        let written = |on: On| self.figures(on, "write buffered");
+        let written = |on: StickFileSystem| self.figures(on, "write buffered");
         let cached = written(["vfat", "performance", "defaults", "none"]);
         let kept = written(["vfat", "quick", "defaults", "none"]);
         let synced = written(["ntfs", "quick", "sync", "none"]);
@@ -711,7 +711,7 @@ impl Stick {
             assert!(image[0] > 1000.0 * kept[0], "in {outer}: faster, as the calls return");
             assert!((1.0..2.0).contains(&(image[1] / kept[1])), "and in the end hardly");
         }
-        let direct = |on: On| self.figures(on, "write")[0];
+        let direct = |on: StickFileSystem| self.figures(on, "write")[0];
         let bare = direct(["vfat", "quick", "defaults", "none"]);
         let in_fat32 = direct(["vfat", "quick", "async", "vfat"]);
         assert!((0.8..1.2).contains(&(in_fat32 / bare)), "past both caches the stick is as it is");

@@ -49,7 +49,7 @@ enum Stage {
     Delayed {
         request: Request,
         held: Option<u64>,
-        aside: Aside,
+        aside: MishapRest,
     },
     Stuck(Request),
     /// The owner's request is below; what the cache holds of a read goes over it.
@@ -57,7 +57,7 @@ enum Stage {
         tag: u64,
         changes: Option<(u64, u64)>,
         overlay: Vec<(usize, Buf)>,
-        aside: Aside,
+        aside: MishapRest,
     },
     /// Waits to write the cache back: a range, or everything.
     Waiting {
@@ -76,7 +76,7 @@ enum Stage {
 
 /// What a mishap keeps beside a request.
 #[derive(Default)]
-struct Aside {
+struct MishapRest {
     /// It is answered and not carried out.
     lost: bool,
     /// The owner's bytes of a write that carries others: these go back to it.
@@ -85,7 +85,7 @@ struct Aside {
     flip: Option<u64>,
 }
 
-impl Aside {
+impl MishapRest {
     /// What its owner gets back.
     fn returned(self, returned: ReturnedBuffer) -> ReturnedBuffer {
         self.own.map_or(returned, ReturnedBuffer::Written)
@@ -137,7 +137,7 @@ impl FaultChannel {
     }
 
     /// Does what the request asks for, the dice having let it pass.
-    fn carry_out(&mut self, key: u32, request: Request, aside: Aside) {
+    fn carry_out(&mut self, key: u32, request: Request, aside: MishapRest) {
         let shared = Arc::clone(&self.shared);
         let tag = request.tag;
         if aside.lost {
@@ -503,22 +503,27 @@ impl Drop for FaultChannel {
 }
 
 /// Lets a mishap befall a request, and says what has to be kept beside it.
-fn befall(op: &mut Op, mishap: Mishap) -> Aside {
+fn befall(op: &mut Op, mishap: Mishap) -> MishapRest {
     match (mishap, op) {
-        (Mishap::Lost, _) => Aside { lost: true, ..Aside::default() },
+        (Mishap::Lost, _) => MishapRest { lost: true, ..MishapRest::default() },
         (
             Mishap::Misdirected { offset: elsewhere },
             Op::Write { offset, .. } | Op::WriteZeroes { offset, .. },
         ) => {
             *offset = elsewhere;
-            Aside::default()
+            MishapRest::default()
         }
-        (Mishap::Flipped { bit }, Op::Read { .. }) => Aside { flip: Some(bit), ..Aside::default() },
+        (Mishap::Flipped { bit }, Op::Read { .. }) => {
+            MishapRest { flip: Some(bit), ..MishapRest::default() }
+        }
         (Mishap::Flipped { bit }, Op::Write { from, .. }) => {
             let mut changed = BufMut::zeroed(from.len());
             patch(&mut changed, 0, from);
             flip(&mut changed, bit);
-            Aside { own: Some(std::mem::replace(from, changed.freeze())), ..Aside::default() }
+            MishapRest {
+                own: Some(std::mem::replace(from, changed.freeze())),
+                ..MishapRest::default()
+            }
         }
         _ => unreachable!("the dice are rolled for requests that this can happen to"),
     }

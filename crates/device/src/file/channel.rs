@@ -57,7 +57,7 @@ enum Work {
 }
 
 /// What a request does next, when one of its operations has ended.
-enum Next {
+enum NextOperation {
     Read(BufMut),
     Write {
         rest: Buf,
@@ -245,17 +245,17 @@ impl FileChannel {
         let next = self.next(event.outcome, &mut running);
         let (file, start) = (&self.file, running.start);
         match next {
-            Next::Read(rest) => {
+            NextOperation::Read(rest) => {
                 self.source.read(file, start + running.work.moved_bytes(), rest, token);
             }
-            Next::Write { rest, durable } => {
+            NextOperation::Write { rest, durable } => {
                 self.source.write(file, start + running.work.moved_bytes(), rest, durable, token);
             }
-            Next::Clear(mode) => {
+            NextOperation::Clear(mode) => {
                 self.source.allocate(file, start, running.length, mode, token);
             }
-            Next::Sync => self.source.sync_data(file, token),
-            Next::End(result) => {
+            NextOperation::Sync => self.source.sync_data(file, token),
+            NextOperation::End(result) => {
                 self.running.remove(key);
                 done.push(Completion {
                     tag: running.tag,
@@ -269,7 +269,7 @@ impl FileChannel {
     }
 
     /// What follows the end of a request's operation.
-    fn next(&self, outcome: Outcome, running: &mut Running) -> Next {
+    fn next(&self, outcome: Outcome, running: &mut Running) -> NextOperation {
         match (outcome, &running.work) {
             (Outcome::Read { buffer, result }, Work::Read(_)) => {
                 self.after_read(running, buffer, result)
@@ -280,22 +280,24 @@ impl FileChannel {
             (Outcome::Done { result: Err(error) }, Work::Clear { mode, .. })
                 if is_transient(&error) =>
             {
-                Next::Clear(*mode)
+                NextOperation::Clear(*mode)
             }
             (Outcome::Done { result: Ok(()) }, Work::Clear { sync: true, .. }) => {
                 running.work = Work::SyncAfterClear;
-                Next::Sync
+                NextOperation::Sync
             }
-            (Outcome::Done { result }, Work::Clear { .. }) => {
-                Next::End(result.map_err(|error| failed(&self.shared, "clearing", running, error)))
-            }
+            (Outcome::Done { result }, Work::Clear { .. }) => NextOperation::End(
+                result.map_err(|error| failed(&self.shared, "clearing", running, error)),
+            ),
             (Outcome::Done { result }, Work::Flush | Work::SyncAfterClear) => match result {
                 // Another channel's flush may have met the failure that this one should have met.
-                Ok(()) => Next::End(self.shared.still_durable()),
-                Err(error) if is_transient(&error) => Next::Sync,
+                Ok(()) => NextOperation::End(self.shared.still_durable()),
+                Err(error) if is_transient(&error) => NextOperation::Sync,
                 Err(error) => {
                     let what = format!("{}: flush", self.shared.path.display());
-                    Next::End(Err(self.shared.never_durable_again(Error::from_io(what, error))))
+                    NextOperation::End(Err(self
+                        .shared
+                        .never_durable_again(Error::from_io(what, error))))
                 }
             },
             (outcome, _) => {
@@ -304,15 +306,20 @@ impl FileChannel {
         }
     }
 
-    fn after_read(&self, running: &mut Running, buffer: BufMut, result: io::Result<u32>) -> Next {
+    fn after_read(
+        &self,
+        running: &mut Running,
+        buffer: BufMut,
+        result: io::Result<u32>,
+    ) -> NextOperation {
         let Work::Read(transfer) = &mut running.work else { unreachable!("a read has ended") };
         match result {
             Ok(0) => {
                 transfer.abandon(buffer);
-                Next::End(Err(cut_short(&self.shared, running)))
+                NextOperation::End(Err(cut_short(&self.shared, running)))
             }
             Ok(count) => match transfer.advance(buffer, count as usize) {
-                None => Next::End(Ok(())),
+                None => NextOperation::End(Ok(())),
                 // Direct I/O goes on in whole blocks only; less than one means the end of the file.
                 Some(rest)
                     if self
@@ -321,14 +328,14 @@ impl FileChannel {
                         .is_some_and(|alignment| !count.is_multiple_of(alignment.offset)) =>
                 {
                     transfer.abandon(rest);
-                    Next::End(Err(cut_short(&self.shared, running)))
+                    NextOperation::End(Err(cut_short(&self.shared, running)))
                 }
-                Some(rest) => Next::Read(rest),
+                Some(rest) => NextOperation::Read(rest),
             },
-            Err(error) if is_transient(&error) => Next::Read(buffer),
+            Err(error) if is_transient(&error) => NextOperation::Read(buffer),
             Err(error) => {
                 transfer.abandon(buffer);
-                Next::End(Err(failed(&self.shared, "read", running, error)))
+                NextOperation::End(Err(failed(&self.shared, "read", running, error)))
             }
         }
     }
@@ -339,7 +346,7 @@ impl FileChannel {
         buffer: Buf,
         result: io::Result<u32>,
         durable: bool,
-    ) -> Next {
+    ) -> NextOperation {
         let Work::Write { transfer, .. } = &mut running.work else {
             unreachable!("a write has ended")
         };
@@ -356,15 +363,15 @@ impl FileChannel {
             }
         };
         match rest {
-            Ok(None) => Next::End(Ok(())),
-            Ok(Some(rest)) => Next::Write { rest, durable },
+            Ok(None) => NextOperation::End(Ok(())),
+            Ok(Some(rest)) => NextOperation::Write { rest, durable },
             // Part of a durable write is a sync, which may have taken the only report of other
             // writes' loss.
             Err(error) if durable => {
                 let error = failed(&self.shared, "durable write", running, error);
-                Next::End(Err(self.shared.never_durable_again(error)))
+                NextOperation::End(Err(self.shared.never_durable_again(error)))
             }
-            Err(error) => Next::End(Err(failed(&self.shared, "write", running, error))),
+            Err(error) => NextOperation::End(Err(failed(&self.shared, "write", running, error))),
         }
     }
 }

@@ -108,13 +108,13 @@ struct Connection {
     is_direct: bool,
     inbox: Inbox,
     /// What is sent next, where others may write to the same medium.
-    unsent: Option<Unsent>,
+    unsent: Option<UnsentBytes>,
     /// Where another thread sends: what it looks at.
     gate: Option<Arc<Gate>>,
 }
 
 /// What has begun to be sent to a medium that others may write to.
-struct Unsent {
+struct UnsentBytes {
     bytes: Buf,
     has_writes: bool,
 }
@@ -284,7 +284,7 @@ impl NbdChannel {
             if has_writes && let Some(gate) = &connection.gate {
                 gate.has_writes.store(true, Ordering::Release);
             }
-            connection.unsent = Some(Unsent { bytes, has_writes });
+            connection.unsent = Some(UnsentBytes { bytes, has_writes });
             return self.send_shared();
         }
         connection.is_sending = true;

@@ -41,14 +41,14 @@ const REPLY_MAX_BYTES: usize = 2 * STRING_MAX_BYTES + 64;
 /// Where an export is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NbdAddress {
-    place: Place,
+    place: ServerAddress,
     export: String,
     /// Only for what it is called.
     is_secure: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+enum ServerAddress {
     Tcp {
         host: String,
         port: u16,
@@ -92,7 +92,7 @@ impl NbdAddress {
             return Err(wrong());
         }
         Ok(NbdAddress {
-            place: Place::Tcp { host: host.to_owned(), port },
+            place: ServerAddress::Tcp { host: host.to_owned(), port },
             export: export.to_owned(),
             is_secure: false,
         })
@@ -105,7 +105,7 @@ impl NbdAddress {
     pub fn unix(text: &str, socket: PathBuf) -> Result<NbdAddress, Error> {
         match text.strip_prefix("///") {
             Some(export) if export.len() <= STRING_MAX_BYTES => {
-                let (place, export) = (Place::Unix(socket), export.to_owned());
+                let (place, export) = (ServerAddress::Unix(socket), export.to_owned());
                 Ok(NbdAddress { place, export, is_secure: false })
             }
             _ => {
@@ -119,7 +119,11 @@ impl NbdAddress {
     /// it: `rbd:pool/image`.
     #[must_use]
     pub fn own(socket: PathBuf, called: String) -> NbdAddress {
-        NbdAddress { place: Place::Own { socket, called }, export: String::new(), is_secure: false }
+        NbdAddress {
+            place: ServerAddress::Own { socket, called },
+            export: String::new(),
+            is_secure: false,
+        }
     }
 
     /// The same over TLS: `nbds:` and `nbds+unix:`.
@@ -131,8 +135,8 @@ impl NbdAddress {
     /// The host that a server's certificate has to be for; nothing where a socket says none.
     pub(super) fn host(&self) -> Option<&str> {
         match &self.place {
-            Place::Tcp { host, .. } => Some(host),
-            Place::Unix(_) | Place::Own { .. } => None,
+            ServerAddress::Tcp { host, .. } => Some(host),
+            ServerAddress::Unix(_) | ServerAddress::Own { .. } => None,
         }
     }
 }
@@ -141,14 +145,14 @@ impl fmt::Display for NbdAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nbd = if self.is_secure { "nbds" } else { "nbd" };
         match &self.place {
-            Place::Tcp { host, port } if host.contains(':') => {
+            ServerAddress::Tcp { host, port } if host.contains(':') => {
                 write!(f, "{nbd}://[{host}]:{port}/{}", self.export)
             }
-            Place::Tcp { host, port } => write!(f, "{nbd}://{host}:{port}/{}", self.export),
-            Place::Unix(path) => {
+            ServerAddress::Tcp { host, port } => write!(f, "{nbd}://{host}:{port}/{}", self.export),
+            ServerAddress::Unix(path) => {
                 write!(f, "{nbd}+unix:///{}?socket={}", self.export, path.display())
             }
-            Place::Own { called, .. } => f.write_str(called),
+            ServerAddress::Own { called, .. } => f.write_str(called),
         }
     }
 }
@@ -191,11 +195,11 @@ pub(super) fn connect(
     let failed = |error| lost(address, error);
     let end = Instant::now() + HANDSHAKE_TIME;
     match &address.place {
-        Place::Unix(path) | Place::Own { socket: path, .. } => {
+        ServerAddress::Unix(path) | ServerAddress::Own { socket: path, .. } => {
             let stream = connect_unix(path, end).map_err(failed)?;
             talk(stream, address, secure, end)
         }
-        Place::Tcp { host, port } => {
+        ServerAddress::Tcp { host, port } => {
             let stream = connect_tcp(host, *port, end).map_err(failed)?;
             stream.set_nodelay(true).map_err(failed)?;
             // A host that is gone without a word is noticed although nothing is asked of it.

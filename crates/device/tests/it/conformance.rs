@@ -6,7 +6,7 @@ use crate::common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use block::{ContractCheck, Device, Emulated, Reactor};
+use block::{ContractCheck, Device, EmulatingDevice, Reactor};
 use common::{folder_in_memory, folder_on_disk, new_file};
 use device::{
     CrashPolicy, Direct, FaultControl, FaultDevice, FaultOptions, FileDevice, FileOptions,
@@ -50,7 +50,7 @@ fn files_conform() {
             let make = || -> Arc<dyn Device> {
                 let file = new_file(&path, 4 << 20);
                 let options = FileOptions { direct, ..FileOptions::default() };
-                Emulated::over(Arc::new(FileDevice::new(file, &path, &options).unwrap()))
+                EmulatingDevice::over(Arc::new(FileDevice::new(file, &path, &options).unwrap()))
             };
             conforms(make, || Reactor::wall().unwrap(), seed);
         }
@@ -72,7 +72,7 @@ fn the_fault_layer_conforms_as_long_as_nothing_fails() {
         };
         conforms(make, Reactor::virtual_clock, seed);
         conforms(make, || Reactor::wall().unwrap(), seed);
-        conforms(|| Emulated::over(make()), Reactor::virtual_clock, seed);
+        conforms(|| EmulatingDevice::over(make()), Reactor::virtual_clock, seed);
     }
 }
 

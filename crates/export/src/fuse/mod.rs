@@ -27,7 +27,7 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use block::{Device, Emulated, Error, ErrorKind};
+use block::{Device, EmulatingDevice, Error, ErrorKind};
 use reactor::Ringer;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
@@ -91,7 +91,7 @@ impl FuseFile {
                 format!("{}: only a plain file can stand for a device", path.display()),
             ));
         }
-        let device = Emulated::over(device);
+        let device = EmulatingDevice::over(device);
         let info = device.info().clone();
         // The blocks at both ends of a range that is not aligned come on top of it.
         let longest = info.max_request_bytes.saturating_sub(2 * info.block_bytes) / 4096 * 4096;

@@ -37,7 +37,7 @@ pub(super) struct Admission {
 struct State {
     next: u64,
     /// Connections that are admitted, by age.
-    admitted: BTreeMap<u64, Admitted>,
+    admitted: BTreeMap<u64, AdmittedClient>,
     handshakes: BTreeSet<u64>,
     /// Those that have chosen an export and have not asked it anything for too long.
     silent: BTreeSet<u64>,
@@ -46,7 +46,7 @@ struct State {
     alive: usize,
 }
 
-struct Admitted {
+struct AdmittedClient {
     descriptor: Arc<OwnedFd>,
     address: Option<IpAddr>,
 }
@@ -57,7 +57,7 @@ impl State {
     }
 
     /// Takes a connection out, if it is still admitted.
-    fn release(&mut self, number: u64) -> Option<Admitted> {
+    fn release(&mut self, number: u64) -> Option<AdmittedClient> {
         let connection = self.admitted.remove(&number)?;
         self.handshakes.remove(&number);
         self.silent.remove(&number);
@@ -156,7 +156,9 @@ impl Admission {
         let number = state.next;
         state.next += 1;
         let descriptor = Arc::new(descriptor);
-        state.admitted.insert(number, Admitted { descriptor: Arc::clone(&descriptor), address });
+        state
+            .admitted
+            .insert(number, AdmittedClient { descriptor: Arc::clone(&descriptor), address });
         state.handshakes.insert(number);
         state.alive += 1;
         if let Some(address) = address {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use block::{Device, DiscardSupport, Emulated, Error, ErrorKind, Support};
+use block::{Device, DiscardSupport, EmulatingDevice, Error, ErrorKind, Support};
 use reactor::{Bell, Reactor, Ringer};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
@@ -263,7 +263,7 @@ fn prepare(exports: Vec<Export>, workers: usize) -> Result<(Vec<ExportEntry>, Ve
         let device = if export.device.info().read_only {
             export.device
         } else {
-            Emulated::over(export.device)
+            EmulatingDevice::over(export.device)
         };
         let info = device.info();
         shapes.push(Shape {

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use block::{Device, Emulated, Error, ErrorKind};
+use block::{Device, EmulatingDevice, Error, ErrorKind};
 use reactor::{Reactor, RingFile, Source};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
 use rustix::io::{Errno, ReadWriteFlags};
@@ -120,7 +120,7 @@ impl Server {
     /// [`block::ErrorKind::Busy`] where another process listens, or what the system says.
     pub fn start(device: Arc<dyn Device>, path: &Path, options: Options) -> Result<Server, Error> {
         let failed = |error: io::Error| Error::from_io("a server of vhost-user", error);
-        let device = if device.info().read_only { device } else { Emulated::over(device) };
+        let device = if device.info().read_only { device } else { EmulatingDevice::over(device) };
         let listener = Listener::open(&Address::Unix(path.to_owned()), false, false)?;
         let read_only = options.read_only || device.info().read_only;
         let cache = !options.policy.writes_durably();

@@ -23,13 +23,13 @@ use testkit::crash::Crashable;
 use testkit::{Fault, Memory};
 
 /// A place to mount on.
-struct Place {
+struct MountFolder {
     folder: tempfile::TempDir,
 }
 
-impl Place {
+impl MountFolder {
     /// `None` where nothing can be mounted, which is said; in CI that is a failure.
-    fn new() -> Option<Place> {
+    fn new() -> Option<MountFolder> {
         let missing = if !Path::new("/dev/fuse").exists() {
             Some("no /dev/fuse: modprobe fuse")
         } else if !rustix::process::geteuid().is_root()
@@ -45,7 +45,7 @@ impl Place {
         }
         let folder = tempfile::tempdir().unwrap();
         File::create(folder.path().join("disk")).unwrap();
-        Some(Place { folder })
+        Some(MountFolder { folder })
     }
 
     fn path(&self) -> PathBuf {
@@ -99,7 +99,7 @@ fn seed() -> u64 {
 
 #[test]
 fn bytes_written_anywhere_are_found_again() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = MountFolder::new() else { return };
     for (block_bytes, page_cache) in [(512, false), (4096, false), (2048, false), (512, true)] {
         let seed = seed();
         let mut random = Random::with_seed(seed);
@@ -163,7 +163,7 @@ fn bytes_written_anywhere_are_found_again() {
 
 #[test]
 fn writers_of_parts_of_one_block_do_not_undo_one_another() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = MountFolder::new() else { return };
     let seed = seed();
     let device: Arc<dyn Device> =
         Arc::new(Memory::new(64 << 10).delayed(seed, Duration::from_micros(300)));
@@ -197,7 +197,7 @@ fn writers_of_parts_of_one_block_do_not_undo_one_another() {
 
 #[test]
 fn what_was_synced_survives_a_crash_and_quick_removal_needs_no_sync() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = MountFolder::new() else { return };
     let info = Info { volatile_cache: true, ..able(1 << 20) };
     let survives = |flags: OFlags, policy: RemovalPolicy, sync: bool| {
         let seed = seed();
@@ -228,7 +228,7 @@ fn what_was_synced_survives_a_crash_and_quick_removal_needs_no_sync() {
 
 #[test]
 fn under_quick_removal_whatever_has_changed_data_is_durable_when_it_returns() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = MountFolder::new() else { return };
     let plain = Info { volatile_cache: true, ..Info::plain(1 << 20) };
     let native = Info { volatile_cache: true, ..able(1 << 20) };
     let survives = |info: &Info, policy: RemovalPolicy| {
@@ -274,7 +274,7 @@ fn under_quick_removal_whatever_has_changed_data_is_durable_when_it_returns() {
 
 #[test]
 fn errors_of_the_device_reach_the_program() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = MountFolder::new() else { return };
     let device = Arc::new(Memory::new(1 << 20));
     let _served = place.mount(Arc::clone(&device) as Arc<dyn Device>, &workers(1));
     let file = place.open();
@@ -298,7 +298,7 @@ fn errors_of_the_device_reach_the_program() {
 
 #[test]
 fn the_size_is_fixed() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = MountFolder::new() else { return };
     let _served = place.mount(Arc::new(Memory::new(1 << 20)), &workers(1));
     let file = place.open();
     assert_eq!(file.read_at(&mut [0; 100], 1 << 20).unwrap(), 0);
@@ -315,7 +315,7 @@ fn the_size_is_fixed() {
 
 #[test]
 fn a_read_only_device_is_not_opened_for_writing() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = MountFolder::new() else { return };
     let device = Arc::new(Memory::new(1 << 20));
     let _served = place.mount(device, &FuseOptions { read_only: true, ..workers(1) });
     let error = OpenOptions::new().write(true).open(place.path()).unwrap_err();
@@ -334,7 +334,7 @@ fn a_read_only_device_is_not_opened_for_writing() {
 
 #[test]
 fn a_file_in_use_stays_and_one_that_is_dropped_gives_errors() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = MountFolder::new() else { return };
     let mut served = place.mount(Arc::new(Memory::new(1 << 20)), &workers(2));
     let mut file = place.open();
     let error: Error = served.unmount().unwrap_err();
@@ -347,7 +347,7 @@ fn a_file_in_use_stays_and_one_that_is_dropped_gives_errors() {
 
 #[test]
 fn only_a_file_can_be_mounted_on() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = MountFolder::new() else { return };
     let mount = |path: &Path| {
         FuseFile::mount(Arc::new(Memory::new(1 << 20)), path, &workers(1))
             .err()

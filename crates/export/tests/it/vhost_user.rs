@@ -34,17 +34,17 @@ const FLUSH: u32 = 4;
 const NAME: u32 = 8;
 const ZEROES: u32 = 13;
 
-struct Place {
+struct SocketFolder {
     _folder: tempfile::TempDir,
     path: PathBuf,
     device: Arc<dyn Device>,
 }
 
-impl Place {
-    fn new() -> Place {
+impl SocketFolder {
+    fn new() -> SocketFolder {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("disk.sock");
-        Place { _folder: folder, path, device: Arc::new(Memory::new(DISK_BYTES)) }
+        SocketFolder { _folder: folder, path, device: Arc::new(Memory::new(DISK_BYTES)) }
     }
 
     fn serve(&self, read_only: bool) -> Server {
@@ -223,7 +223,7 @@ impl Client {
 
 #[test]
 fn what_a_guest_writes_is_on_the_device_and_comes_back() {
-    let place = Place::new();
+    let place = SocketFolder::new();
     let server = place.serve(false);
     let mut client = Client::ready(&place.path, 1);
     let mut random = Random::with_seed(1);
@@ -249,7 +249,7 @@ fn what_a_guest_writes_is_on_the_device_and_comes_back() {
 
 #[test]
 fn requests_past_the_end_of_no_length_or_unknown_fail_alone() {
-    let place = Place::new();
+    let place = SocketFolder::new();
     let _server = place.serve(false);
     let mut client = Client::ready(&place.path, 1);
     for (kind, sector, length, status) in [
@@ -269,7 +269,7 @@ fn requests_past_the_end_of_no_length_or_unknown_fail_alone() {
 
 #[test]
 fn a_read_only_disk_says_so_and_takes_no_writes() {
-    let place = Place::new();
+    let place = SocketFolder::new();
     let _server = place.serve(true);
     let mut client = Client::ready(&place.path, 1);
     assert_ne!(client.ask(1) & 1 << 5, 0);
@@ -281,7 +281,7 @@ fn a_read_only_disk_says_so_and_takes_no_writes() {
 /// it should read.
 #[test]
 fn several_rings_at_once_keep_what_each_has_written() {
-    let place = Place::new();
+    let place = SocketFolder::new();
     let _server = place.serve(false);
     let rings = 4;
     let mut client = Client::ready(&place.path, rings);
@@ -332,7 +332,7 @@ fn several_rings_at_once_keep_what_each_has_written() {
 
 #[test]
 fn a_stopped_ring_says_how_far_it_has_come_and_another_client_goes_on() {
-    let place = Place::new();
+    let place = SocketFolder::new();
     let server = place.serve(false);
     let mut first = Client::ready(&place.path, 2);
     first.put(DATA, &[7; 512]);
@@ -396,7 +396,7 @@ fn a_hostile_client_is_cut_off_with_one_line_and_another_does_not_notice() {
             client.kick(0);
         }),
     ];
-    let place = Place::new();
+    let place = SocketFolder::new();
     let server = place.serve(false);
     let mut other = Client::ready(&place.path, 1);
     for (expected, attack) in attacks {
@@ -417,7 +417,7 @@ fn a_hostile_client_is_cut_off_with_one_line_and_another_does_not_notice() {
 /// Connections that say nothing keep no machine out, and no machine makes way for another.
 #[test]
 fn who_has_no_ring_makes_way_and_nobody_else_does() {
-    let place = Place::new();
+    let place = SocketFolder::new();
     let server = place.serve(false);
     let mut first = Client::ready(&place.path, 1);
     let idle: Vec<UnixStream> =
@@ -449,7 +449,7 @@ const EVENTFDS_OF_OTHERS: usize = 100;
 
 #[test]
 fn a_client_that_has_gone_leaves_no_descriptor_behind() {
-    let place = Place::new();
+    let place = SocketFolder::new();
     let server = place.serve(false);
     let before = eventfds();
     for _ in 0..2 * EVENTFDS_OF_OTHERS {
@@ -467,7 +467,7 @@ fn a_client_that_has_gone_leaves_no_descriptor_behind() {
 /// A call that has been told as often as it can be is not waited for.
 #[test]
 fn a_client_that_never_takes_its_calls_does_not_keep_the_server() {
-    let place = Place::new();
+    let place = SocketFolder::new();
     let server = place.serve(false);
     let mut client = Client::ready(&place.path, 1);
     let full = u64::MAX - 1;
@@ -513,7 +513,7 @@ fn a_machine_boots_from_it() {
         println!("skipped: no qemu-system-x86_64: apt-get install qemu-system-x86");
         return;
     }
-    let place = Place::new();
+    let place = SocketFolder::new();
     let mut sector = vec![0; 512];
     sector[..BOOT.len()].copy_from_slice(&BOOT);
     // What is to be moved: the packet's length, sectors, where in memory, where on the disk.

@@ -132,7 +132,7 @@ struct Kernel {
     free_until: u64,
     sequence: u32,
     /// When requests came back.
-    seen: Seen,
+    seen: Completions,
 }
 
 impl Kernel {
@@ -249,14 +249,14 @@ fn ready(one: &UnixStream, other: &UnixStream) -> (bool, bool) {
 /// When each request of a disk was taken, and when it was done.
 type Log = Vec<(u64, u64)>;
 /// Which disk gave a request back, and when.
-type Seen = Vec<(usize, u64)>;
+type Completions = Vec<(usize, u64)>;
 
 /// Runs `kernel` over `devices`; what the scheduler says, what each disk has done and when, and
 /// what the kernel has seen.
 fn run(
     devices: Vec<Arc<dyn Device>>,
     kernel: impl FnOnce(&mut Kernel) + Send + 'static,
-) -> (Result<GuestEnding, Error>, Vec<Log>, Seen) {
+) -> (Result<GuestEnding, Error>, Vec<Log>, Completions) {
     run_until(None, devices, kernel)
 }
 
@@ -264,7 +264,7 @@ fn run_until(
     cut: Option<Cut>,
     devices: Vec<Arc<dyn Device>>,
     kernel: impl FnOnce(&mut Kernel) + Send + 'static,
-) -> (Result<GuestEnding, Error>, Vec<Log>, Seen) {
+) -> (Result<GuestEnding, Error>, Vec<Log>, Completions) {
     let (ended, logs, seen) = run_with(PlantedMistake::None, cut, devices, kernel);
     (ended, logs, seen.unwrap_or_else(|panic| resume_unwind(panic)))
 }
@@ -276,7 +276,7 @@ fn run_with(
     cut: Option<Cut>,
     devices: Vec<Arc<dyn Device>>,
     kernel: impl FnOnce(&mut Kernel) + Send + 'static,
-) -> (Result<GuestEnding, Error>, Vec<Log>, thread::Result<Seen>) {
+) -> (Result<GuestEnding, Error>, Vec<Log>, thread::Result<Completions>) {
     let reactor = Reactor::virtual_clock();
     let (ours, theirs) = UnixStream::pair().unwrap();
     let mut sockets = Vec::new();

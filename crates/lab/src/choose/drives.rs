@@ -54,13 +54,13 @@ pub struct Drives {
 }
 
 /// A word of the command line and how often it counts.
-struct Counted<'a> {
+struct CountedWord<'a> {
     count: Option<usize>,
     word: &'a str,
 }
 
 /// Reads `4 x NAME`, `NAME`, and several of either.
-fn counted(words: &[String]) -> Result<Vec<Counted<'_>>, Error> {
+fn counted(words: &[String]) -> Result<Vec<CountedWord<'_>>, Error> {
     let mut all = Vec::new();
     let mut rest = words.iter().map(String::as_str).peekable();
     while let Some(word) = rest.next() {
@@ -74,7 +74,7 @@ fn counted(words: &[String]) -> Result<Vec<Counted<'_>>, Error> {
             _ => glued,
         };
         let Some(count) = count else {
-            all.push(Counted { count: None, word });
+            all.push(CountedWord { count: None, word });
             continue;
         };
         let Some(word) = rest.next() else {
@@ -83,7 +83,7 @@ fn counted(words: &[String]) -> Result<Vec<Counted<'_>>, Error> {
         if count == 0 {
             return Err(Error::usage(format!("0 x {word}: that is no drive")));
         }
-        all.push(Counted { count: Some(count), word });
+        all.push(CountedWord { count: Some(count), word });
     }
     Ok(all)
 }
@@ -99,7 +99,7 @@ impl Drives {
     /// What is no drive, and what cannot be chosen with.
     pub fn read(words: &[String], measure: bool) -> Result<Drives, Error> {
         let mut drives = Drives { all: Vec::new(), folder: None };
-        for Counted { count, word } in counted(words)? {
+        for CountedWord { count, word } in counted(words)? {
             let path = Path::new(word);
             if path.is_dir() {
                 drives.make_in(path, count.unwrap_or(MADE_COUNT))?;

@@ -8,7 +8,7 @@ use block::Node;
 use export::RemovalPolicy;
 use export::image::ImageKind;
 
-use super::document::{Item, Located, Reader, SourceLocation, suggestion, values};
+use super::document::{Item, LocatedValue, Reader, SourceLocation, suggestion, values};
 use super::members::{self, MemberSet};
 use super::suite::{SuiteAxis, Workloads};
 use crate::cell::names::*;
@@ -202,11 +202,11 @@ impl Names<'_> {
 /// The values that `[matrix]` or one `[[add]]` gives for each axis.
 #[derive(Clone)]
 pub(super) struct Selection<'a> {
-    pub(super) members: Vec<Located<&'a MemberSet>>,
-    pub(super) levels: Vec<Located<Level>>,
-    pub(super) chunks: Vec<Located<u64>>,
+    pub(super) members: Vec<LocatedValue<&'a MemberSet>>,
+    pub(super) levels: Vec<LocatedValue<Level>>,
+    pub(super) chunks: Vec<LocatedValue<u64>>,
     /// By axis, in the order of [`TEXT_AXES`]; an axis that is not given has none.
-    texts: [Vec<Located<String>>; TEXT_AXES.len()],
+    texts: [Vec<LocatedValue<String>>; TEXT_AXES.len()],
     /// Axes over settings of the plan's suites.
     pub(super) suites: Vec<SuiteAxis>,
 }
@@ -214,8 +214,11 @@ pub(super) struct Selection<'a> {
 impl<'a> Selection<'a> {
     /// What is taken where a table names nothing: all sets of members, and no other axis.
     pub(super) fn usual(names: &Names<'a>, place: &SourceLocation) -> Selection<'a> {
-        let members =
-            names.sets.iter().map(|set| Located { value: set, place: place.clone() }).collect();
+        let members = names
+            .sets
+            .iter()
+            .map(|set| LocatedValue { value: set, place: place.clone() })
+            .collect();
         Selection {
             members,
             levels: Vec::new(),
@@ -226,7 +229,7 @@ impl<'a> Selection<'a> {
     }
 
     /// Values of an axis of texts.
-    pub(super) fn texts(&self, axis: &str) -> &[Located<String>] {
+    pub(super) fn texts(&self, axis: &str) -> &[LocatedValue<String>] {
         let index = TEXT_AXES.iter().position(|known| *known == axis).expect("an axis of texts");
         &self.texts[index]
     }
@@ -260,7 +263,7 @@ impl<'a> Selection<'a> {
             None => usual
                 .members
                 .iter()
-                .map(|at| Located { value: at.value, place: table.place.clone() })
+                .map(|at| LocatedValue { value: at.value, place: table.place.clone() })
                 .collect(),
         };
         let levels = each(level, LEVEL, named_level)?;
@@ -326,13 +329,13 @@ fn read_texts(
     names: &Names<'_>,
     usual: &Selection<'_>,
     table: &Reader<'_>,
-) -> Result<[Vec<Located<String>>; TEXT_AXES.len()], Error> {
+) -> Result<[Vec<LocatedValue<String>>; TEXT_AXES.len()], Error> {
     let names_own = |axis: &str| match axis {
         MAKE_OPTIONS | MOUNT_OPTIONS => table.get(FILE_SYSTEM).is_some(),
         OUTER_MAKE_OPTIONS | OUTER_MOUNT_OPTIONS => table.get(OUTER_FILE_SYSTEM).is_some(),
         axis => OF_LEVEL.contains(&axis),
     };
-    let mut texts: [Vec<Located<String>>; TEXT_AXES.len()] = Default::default();
+    let mut texts: [Vec<LocatedValue<String>>; TEXT_AXES.len()] = Default::default();
     for (axis, values) in TEXT_AXES.into_iter().zip(&mut texts) {
         *values = match table.get(axis) {
             Some(item) => each(item, axis, |item| text_of(axis, item, names))?,
@@ -342,7 +345,9 @@ fn read_texts(
     }
     let any = |axis: &str, is_it: fn(&str) -> bool| {
         let index = TEXT_AXES.iter().position(|known| *known == axis);
-        index.is_some_and(|index| texts[index].iter().any(|at: &Located<String>| is_it(&at.value)))
+        index.is_some_and(|index| {
+            texts[index].iter().any(|at: &LocatedValue<String>| is_it(&at.value))
+        })
     };
     let refuse = |axes: &'static [&'static str], why: &str| {
         axes.iter()
@@ -485,10 +490,10 @@ fn each<T>(
     item: &Item,
     axis: &str,
     read: impl Fn(&Item) -> Result<T, Error>,
-) -> Result<Vec<Located<T>>, Error> {
+) -> Result<Vec<LocatedValue<T>>, Error> {
     values(item, axis)?
         .iter()
-        .map(|item| Ok(Located { value: read(item)?, place: item.place.clone() }))
+        .map(|item| Ok(LocatedValue { value: read(item)?, place: item.place.clone() }))
         .collect()
 }
 
@@ -529,7 +534,7 @@ pub(super) fn read_size(item: &Item) -> Result<u64, Error> {
 }
 
 /// A list of sizes, or `{ from = "4KiB", to = "512KiB", times = 2 }`.
-fn read_chunks(item: &Item) -> Result<Vec<Located<u64>>, Error> {
+fn read_chunks(item: &Item) -> Result<Vec<LocatedValue<u64>>, Error> {
     let chunks = match item.reader(CHUNK) {
         Ok(range) => {
             let (from, to) =
@@ -545,11 +550,11 @@ fn read_chunks(item: &Item) -> Result<Vec<Located<u64>>, Error> {
             }
             let sizes = std::iter::successors(Some(first), |size| size.checked_mul(times))
                 .take_while(|size| *size <= last);
-            sizes.map(|value| Located { value, place: item.place.clone() }).collect()
+            sizes.map(|value| LocatedValue { value, place: item.place.clone() }).collect()
         }
         Err(_) => each(item, CHUNK, read_size)?,
     };
-    for Located { value, place } in &chunks {
+    for LocatedValue { value, place } in &chunks {
         if *value == 0 || !value.is_multiple_of(SECTOR_BYTES) {
             return Err(place.error(format!(
                 "a chunk of {} is not possible: it has to be a multiple of {SECTOR_BYTES} bytes, \

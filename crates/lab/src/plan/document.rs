@@ -461,7 +461,7 @@ impl Item {
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
-pub(super) struct Located<T> {
+pub(super) struct LocatedValue<T> {
     pub(super) value: T,
     pub(super) place: SourceLocation,
 }

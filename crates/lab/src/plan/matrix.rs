@@ -6,7 +6,7 @@ use block::Node;
 use results::{Clock, Configuration, WorkTarget, configuration_id};
 
 use super::axes::{Names, Selection, TEXT_AXES, is_known, read_size, text_of};
-use super::document::{CONFIGURATIONS_MAX, Item, Located, Reader, SourceLocation, values};
+use super::document::{CONFIGURATIONS_MAX, Item, LocatedValue, Reader, SourceLocation, values};
 use super::members::{MemberSet, keeping_data, keeping_first};
 use super::terms;
 use crate::cell::names::{
@@ -138,24 +138,24 @@ pub(super) fn of_suites(settings: &BTreeMap<String, String>) -> impl Iterator<It
 }
 
 /// The values of one axis, or one time none where it is not given.
-fn or_none<T>(values: &[Located<T>]) -> Vec<Option<&Located<T>>> {
+fn or_none<T>(values: &[LocatedValue<T>]) -> Vec<Option<&LocatedValue<T>>> {
     if values.is_empty() { vec![None] } else { values.iter().map(Some).collect() }
 }
 
 /// What lies upon the members: axes and their values, and a file system or none.
-type Above<'a> = Vec<(&'a str, &'a Located<String>)>;
+type AxesAbove<'a> = Vec<(&'a str, &'a LocatedValue<String>)>;
 
 /// The value of an axis in a combination.
-fn value_of<'a>(above: &Above<'a>, axis: &str) -> Option<&'a str> {
+fn value_of<'a>(above: &AxesAbove<'a>, axis: &str) -> Option<&'a str> {
     above.iter().find(|(known, _)| *known == axis).map(|(_, at)| at.value.as_str())
 }
 
 /// Every combination of the axes that lie above the members. What means nothing to a level, or to
 /// what the axes before it say, is left out.
-fn above<'a>(selection: &'a Selection<'_>, level: Level) -> Vec<Above<'a>> {
-    let mut all: Vec<Above<'a>> = vec![Vec::new()];
+fn above<'a>(selection: &'a Selection<'_>, level: Level) -> Vec<AxesAbove<'a>> {
+    let mut all: Vec<AxesAbove<'a>> = vec![Vec::new()];
     for axis in TEXT_AXES {
-        let mut next: Vec<Above<'a>> = Vec::new();
+        let mut next: Vec<AxesAbove<'a>> = Vec::new();
         for before in all {
             let applies = is_known(level, axis, |axis| value_of(&before, axis));
             let values = if applies { or_none(selection.texts(axis)) } else { vec![None] };
@@ -166,7 +166,7 @@ fn above<'a>(selection: &'a Selection<'_>, level: Level) -> Vec<Above<'a>> {
         all = next;
     }
     for axis in &selection.suites {
-        let with = |before: &Above<'a>, at: &'a Located<String>| {
+        let with = |before: &AxesAbove<'a>, at: &'a LocatedValue<String>| {
             before.iter().copied().chain([(axis.name.as_str(), at)]).collect()
         };
         all = all
@@ -183,7 +183,7 @@ fn count_above<'a>(
     selection: &'a Selection<'_>,
     level: Level,
     axes: &[&'static str],
-    before: &Above<'a>,
+    before: &AxesAbove<'a>,
 ) -> u64 {
     let Some((&axis, rest)) = axes.split_first() else { return 1 };
     let applies = is_known(level, axis, |axis| value_of(before, axis));
@@ -197,15 +197,15 @@ fn count_above<'a>(
         Machine::Guest.to_string(),
         ArrayMaker::Md.to_string(),
     ];
-    let kind = |at: &Located<String>| telling.each_ref().map(|word| at.value == *word);
-    let mut kinds: Vec<(&Located<String>, u64)> = Vec::new();
+    let kind = |at: &LocatedValue<String>| telling.each_ref().map(|word| at.value == *word);
+    let mut kinds: Vec<(&LocatedValue<String>, u64)> = Vec::new();
     for value in values {
         match kinds.iter_mut().find(|(known, _)| kind(known) == kind(value)) {
             Some((_, count)) => *count += 1,
             None => kinds.push((value, 1)),
         }
     }
-    let count = |(value, count): (&'a Located<String>, u64)| {
+    let count = |(value, count): (&'a LocatedValue<String>, u64)| {
         let with = before.iter().copied().chain([(axis, value)]).collect();
         count.saturating_mul(count_above(selection, level, rest, &with))
     };
@@ -214,7 +214,7 @@ fn count_above<'a>(
 
 /// How many configurations [`product`] makes of a selection.
 fn count(selection: &Selection<'_>) -> u64 {
-    let of_level = |level: &Located<Level>| {
+    let of_level = |level: &LocatedValue<Level>| {
         let chunks = if level.value.has_chunks { selection.chunks.len().max(1) as u64 } else { 1 };
         chunks.saturating_mul(count_above(selection, level.value, &TEXT_AXES, &Vec::new()))
     };
@@ -245,9 +245,9 @@ fn product(names: &Names<'_>, selection: &Selection<'_>) -> Result<Vec<PlacedCel
 fn placed(
     names: &Names<'_>,
     set: &MemberSet,
-    level: &Located<Level>,
-    chunk: Option<&Located<u64>>,
-    above: &Above<'_>,
+    level: &LocatedValue<Level>,
+    chunk: Option<&LocatedValue<u64>>,
+    above: &AxesAbove<'_>,
 ) -> Result<PlacedCell, Error> {
     let place = chunk.map_or(&level.place, |chunk| &chunk.place).clone();
     let texts = above.iter().map(|(axis, at)| ((*axis).to_owned(), at.value.clone())).collect();
@@ -278,7 +278,7 @@ fn placed(
 /// The array of a set of members, or the first of them.
 fn array(
     set: &MemberSet,
-    level: &Located<Level>,
+    level: &LocatedValue<Level>,
     axes: &Axes,
     place: &SourceLocation,
 ) -> Result<Node, Error> {

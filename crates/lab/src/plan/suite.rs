@@ -25,7 +25,9 @@ use results::safety;
 use results::{Clock, Configuration, Group, Judge, ModelError, ModelErrors, Plan, Workload};
 use stack::{Order, Work, size};
 
-use super::document::{Item, Located, Reader, SourceLocation, Value as Given, suggestion, values};
+use super::document::{
+    Item, LocatedValue, Reader, SourceLocation, Value as Given, suggestion, values,
+};
 use crate::cell::names::axis_name;
 use crate::cell::{Cell, suite_axis};
 use crate::stacks;
@@ -77,7 +79,7 @@ pub(super) struct Workloads {
 pub(super) struct SuiteAxis {
     /// Its name in the configurations' settings.
     pub(super) name: String,
-    pub(super) values: Vec<Located<String>>,
+    pub(super) values: Vec<LocatedValue<String>>,
 }
 
 impl Workloads {
@@ -125,7 +127,7 @@ impl Workloads {
         &self,
         name: &str,
         item: &Item,
-    ) -> Result<Vec<Located<String>>, Error> {
+    ) -> Result<Vec<LocatedValue<String>>, Error> {
         let kinds: Vec<Kind> =
             self.suites.iter().filter_map(|(suite, _)| Some(suite.setting(name)?.kind)).collect();
         let one = |item: &Item| {
@@ -134,9 +136,9 @@ impl Workloads {
             for kind in &kinds {
                 shown = setting_value(*kind, &text).map_err(|text| item.error(text))?.to_string();
             }
-            Ok(Located { value: shown, place: item.place.clone() })
+            Ok(LocatedValue { value: shown, place: item.place.clone() })
         };
-        let values: Vec<Located<String>> =
+        let values: Vec<LocatedValue<String>> =
             values(item, name)?.iter().map(one).collect::<Result<_, Error>>()?;
         for (index, at) in values.iter().enumerate() {
             if values[..index].iter().any(|other| other.value == at.value) {
@@ -305,7 +307,7 @@ impl Workloads {
             )));
         }
         let axis = SuiteAxis { name: axis_name(setting), values: self.axis_values(setting, item)? };
-        let same = |values: &[Located<String>]| {
+        let same = |values: &[LocatedValue<String>]| {
             values.iter().map(|at| at.value.clone()).collect::<Vec<_>>()
         };
         match self.axes.iter().find(|known| known.name == axis.name) {

@@ -140,9 +140,9 @@ fn built(leaf: &Node, seed: u64) -> Result<Arc<dyn Device>, Error> {
 }
 
 /// Opens nothing, among modelled disks.
-struct Among<'a>(Option<&'a Models>);
+struct AmongModels<'a>(Option<&'a Models>);
 
-impl stack::OpenFiles for Among<'_> {
+impl stack::OpenFiles for AmongModels<'_> {
     fn open(&self, path: &Path, _: bool, _: Option<u64>) -> Result<File, BlockError> {
         Err(opens_nothing(path))
     }
@@ -158,7 +158,7 @@ fn opens_nothing(path: &Path) -> BlockError {
 }
 
 fn built_among(leaf: &Node, seed: u64, models: Option<&Models>) -> Result<Arc<dyn Device>, Error> {
-    let files = Among(models);
+    let files = AmongModels(models);
     let context = stack::BuildContext { seed, ..stack::BuildContext::new(&files) };
     let built = stack::build(leaf, &context)?;
     Ok(built.device)
@@ -301,7 +301,7 @@ mod tests {
 
             let noting = Models::noting();
             let recorder = pull::Recorder::in_memory(None);
-            let able = pull::Advertised { volatile_cache: true, fua: true };
+            let able = pull::AdvertisedTraits { volatile_cache: true, fua: true };
             let drive = recorder.drive(modelled(TEXT, 7, &noting).unwrap(), able);
             assert_eq!(work(&*drive, after), end, "the same drive does the same");
             // What happens by itself is known once the disk was looked at.

@@ -119,7 +119,7 @@ impl Guests {
             };
             boot.run(&|| !gives_up.load(Ordering::Relaxed))
         });
-        let life = Living { to_guest: Some(to_guest), thread: Some(thread), given_up };
+        let life = LivingWorker { to_guest: Some(to_guest), thread: Some(thread), given_up };
         Ok(Worker::new(Box::new(life), said, program.state_time, stop))
     }
 }
@@ -131,13 +131,13 @@ fn setup(options: &Options) -> Setup {
 }
 
 /// A worker in a guest. Dropping it gives the guest up.
-struct Living {
+struct LivingWorker {
     to_guest: Option<Sender<String>>,
     thread: Option<JoinHandle<Result<Outcome, block::Error>>>,
     given_up: Arc<AtomicBool>,
 }
 
-impl Living {
+impl LivingWorker {
     /// Waits for the guest, which has heard that it is to end or has ended by itself.
     fn join(&mut self) -> Option<Result<Outcome, block::Error>> {
         let thread = self.thread.take()?;
@@ -145,7 +145,7 @@ impl Living {
     }
 }
 
-impl Life for Living {
+impl Life for LivingWorker {
     fn send(&mut self, line: &str) -> Result<(), Error> {
         if let Some(to_guest) = &self.to_guest {
             // Where it has gone its last words say why, and they are asked for next.
@@ -171,7 +171,7 @@ impl Life for Living {
     }
 }
 
-impl Drop for Living {
+impl Drop for LivingWorker {
     fn drop(&mut self) {
         self.to_guest = None;
         self.given_up.store(true, Ordering::Relaxed);

@@ -56,7 +56,7 @@ pub struct LostWrite {
     /// When it completed, if it did before the cut.
     pub completed_nanoseconds: Option<u64>,
     /// What would have had to make it durable.
-    pub flush: Covering,
+    pub flush: FlushCover,
     /// Whose it is, where that can be told.
     pub owners: Vec<Owner>,
 }
@@ -64,7 +64,7 @@ pub struct LostWrite {
 /// The flush that would have covered a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
-pub enum Covering {
+pub enum FlushCover {
     /// None came: the last one of its member before it completed arrived then, if there was one.
     Never {
         /// In nanoseconds.
@@ -191,13 +191,13 @@ fn lost_write(
 }
 
 /// The flush of a write's member that would have covered it.
-fn covering(log: &Log, cut: Cut, write: &LoggedRequest) -> Covering {
+fn covering(log: &Log, cut: Cut, write: &LoggedRequest) -> FlushCover {
     if write.arrival >= cut.events {
-        return Covering::AfterCut;
+        return FlushCover::AfterCut;
     }
     let before_cut = |event: &u32| *event < cut.events;
     let time = |event: u32| log.events()[event as usize].time_nanoseconds;
-    let Some(completed) = write.completion.filter(before_cut) else { return Covering::UnderWay };
+    let Some(completed) = write.completion.filter(before_cut) else { return FlushCover::UnderWay };
     let flushes = || {
         log.requests()
             .iter()
@@ -208,12 +208,12 @@ fn covering(log: &Log, cut: Cut, write: &LoggedRequest) -> Covering {
         .filter(|flush| flush.arrival > completed)
         .find_map(|flush| flush.completion.filter(before_cut))
     {
-        return Covering::Ignored { answered_nanoseconds: time(answered) };
+        return FlushCover::Ignored { answered_nanoseconds: time(answered) };
     }
     if let Some(flush) = flushes().find(|flush| flush.arrival > completed) {
-        return Covering::Unanswered { arrived_nanoseconds: time(flush.arrival) };
+        return FlushCover::Unanswered { arrived_nanoseconds: time(flush.arrival) };
     }
-    Covering::Never { last_nanoseconds: flushes().next_back().map(|flush| time(flush.arrival)) }
+    FlushCover::Never { last_nanoseconds: flushes().next_back().map(|flush| time(flush.arrival)) }
 }
 
 /// All that was recorded, on its drives.
@@ -258,7 +258,7 @@ fn first_late(
 
 #[cfg(test)]
 mod tests {
-    use pull::{Advertised, Recorder};
+    use pull::{AdvertisedTraits, Recorder};
 
     use super::*;
 
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn a_write_is_covered_by_the_flush_that_came_after_it_completed() {
         let recorder = Recorder::in_memory(Some(|| 7));
-        let able = Advertised { volatile_cache: true, fua: false };
+        let able = AdvertisedTraits { volatile_cache: true, fua: false };
         let drive = recorder.drive(super::super::drives::memory(1 << 20).unwrap(), able);
         let reactor = block::Reactor::virtual_clock();
         let mut channel = block::Blocking::open(&*drive, &reactor).unwrap();
@@ -278,10 +278,10 @@ mod tests {
         // Events: flush 0 1, write 2 3, flush 4 5.
         let write = log.requests()[1];
         let at = |events| covering(&log, Cut { events, time_nanoseconds: 7 }, &write);
-        assert_eq!(at(2), Covering::AfterCut);
-        assert_eq!(at(3), Covering::UnderWay);
-        assert_eq!(at(4), Covering::Never { last_nanoseconds: Some(7) });
-        assert_eq!(at(5), Covering::Unanswered { arrived_nanoseconds: 7 });
-        assert_eq!(at(6), Covering::Ignored { answered_nanoseconds: 7 });
+        assert_eq!(at(2), FlushCover::AfterCut);
+        assert_eq!(at(3), FlushCover::UnderWay);
+        assert_eq!(at(4), FlushCover::Never { last_nanoseconds: Some(7) });
+        assert_eq!(at(5), FlushCover::Unanswered { arrived_nanoseconds: 7 });
+        assert_eq!(at(6), FlushCover::Ignored { answered_nanoseconds: 7 });
     }
 }

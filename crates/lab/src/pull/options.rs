@@ -11,7 +11,7 @@ use host::Error;
 use host::mount::FileSystem;
 use mdtools::NewArraySettings;
 use pull::{
-    Advertised, DataArrival, DriveFault, Extent, Media, MediaTransfer, Policy, Recorder, Work,
+    AdvertisedTraits, DataArrival, DriveFault, Extent, Media, MediaTransfer, Policy, Recorder, Work,
 };
 use reactor::derive_seed;
 use serde::{Deserialize, Serialize};
@@ -306,8 +306,8 @@ impl Options {
         }
     }
 
-    pub(super) fn advertised(&self) -> Advertised {
-        Advertised {
+    pub(super) fn advertised(&self) -> AdvertisedTraits {
+        AdvertisedTraits {
             volatile_cache: self.behaviour != Behaviour::WriteThrough,
             fua: matches!(
                 self.behaviour,

@@ -60,7 +60,7 @@ const BATCH_STATES: usize = 50;
 
 /// Where what was done belongs among all of it: the order in which it is put together.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct OutcomeOrder {
     recording: u64,
     is_hunt: bool,
     batch: usize,
@@ -68,14 +68,14 @@ struct Place {
 
 /// What became of a recording, without states, or of a batch of its states.
 struct Part {
-    place: Place,
+    place: OutcomeOrder,
     outcome: Outcome,
     sample: Samples,
 }
 
 /// States of a recording that one guest judges.
 struct Batch {
-    place: Place,
+    place: OutcomeOrder,
     recording: Arc<Recording>,
     /// Before the work began.
     history: Arc<History>,
@@ -225,7 +225,7 @@ impl Test<'_> {
     ) -> Result<(Part, Vec<Batch>), Error> {
         let options = self.options;
         let count = u64::from(options.recordings.max(1));
-        let place = Place { recording: number, is_hunt: false, batch: 0 };
+        let place = OutcomeOrder { recording: number, is_hunt: false, batch: 0 };
         let mut part = Part { place, outcome: Outcome::default(), sample: Samples::default() };
         tell(&format!("recording {} of {count}", number + 1));
         let recorded = match &options.import {
@@ -258,7 +258,7 @@ impl Test<'_> {
             let history = Arc::new(history);
             for (origins, batch) in all.chunks(BATCH_STATES).zip(1..) {
                 batches.push(Batch {
-                    place: Place { recording: number, is_hunt, batch },
+                    place: OutcomeOrder { recording: number, is_hunt, batch },
                     recording: Arc::clone(&recording),
                     history: Arc::clone(&history),
                     origins: origins.to_vec(),

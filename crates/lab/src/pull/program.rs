@@ -147,7 +147,7 @@ pub(super) fn check(
         }
         Ok(())
     })?;
-    let Ended { status, .. } = ended;
+    let EndedProgram { status, .. } = ended;
     Ok(match (status.signal(), status.code()) {
         (Some(number), _) => CheckResult::Unjudged(NoVerdict::Signal(number)),
         (_, Some(code)) if NOT_RUN.contains(&code) => {
@@ -181,10 +181,10 @@ enum Line<'a> {
     Unended(Stream),
 }
 
-type Hear<'a> = dyn FnMut(Line<'_>) -> Result<(), Error> + 'a;
+type LineSink<'a> = dyn FnMut(Line<'_>) -> Result<(), Error> + 'a;
 
 /// A program that runs.
-struct Begun {
+struct RunningProgram {
     child: Child,
     watchdog: Watchdog,
     marks: Lines<File>,
@@ -193,13 +193,13 @@ struct Begun {
 }
 
 /// A program that has ended.
-struct Ended {
+struct EndedProgram {
     status: ExitStatus,
     /// The last line of its standard error that is not empty.
     last_error: String,
 }
 
-impl Ended {
+impl EndedProgram {
     fn succeeded(self, what: &str) -> Result<(), Error> {
         let how = match (self.status.code(), self.status.signal()) {
             (Some(0), _) => return Ok(()),
@@ -221,17 +221,17 @@ impl Run<'_> {
         Error::from_io(self.what, error)
     }
 
-    fn to_the_end(&self, hear: &mut Hear<'_>) -> Result<Ended, Error> {
+    fn to_the_end(&self, hear: &mut LineSink<'_>) -> Result<EndedProgram, Error> {
         let begun = self.begin(None)?;
         self.wait(begun, hear)
     }
 
-    fn begin(&self, promised: Option<&str>) -> Result<Begun, Error> {
+    fn begin(&self, promised: Option<&str>) -> Result<RunningProgram, Error> {
         self.start(promised).map_err(|error| self.failed(&error))
     }
 
     /// Starts it, with what was promised in a file of its own where it is a check.
-    fn start(&self, promised: Option<&str>) -> io::Result<Begun> {
+    fn start(&self, promised: Option<&str>) -> io::Result<RunningProgram> {
         let folder = self.point.join(self.folder);
         let scratch = self.point.with_file_name(SCRATCH);
         match fs::remove_dir_all(&scratch) {
@@ -270,7 +270,7 @@ impl Run<'_> {
         for pipe in [&output, &errors] {
             rustix::fs::fcntl_setfl(pipe, OFlags::NONBLOCK)?;
         }
-        Ok(Begun {
+        Ok(RunningProgram {
             child,
             watchdog,
             marks: Lines::of(File::from(marks)),
@@ -280,7 +280,11 @@ impl Run<'_> {
     }
 
     /// Hears all that it says, until it has ended, and ends what it has left running.
-    fn wait(&self, mut begun: Begun, hear: &mut Hear<'_>) -> Result<Ended, Error> {
+    fn wait(
+        &self,
+        mut begun: RunningProgram,
+        hear: &mut LineSink<'_>,
+    ) -> Result<EndedProgram, Error> {
         let failed = |error: io::Error| self.failed(&error);
         let process = Pid::from_child(&begun.child);
         let mut last_error = String::new();
@@ -293,7 +297,7 @@ impl Run<'_> {
                     // What it has left running says nothing any more.
                     let _ = kill_process_group(process, Signal::KILL);
                 }
-                let Begun { marks, output, errors, .. } = &mut begun;
+                let RunningProgram { marks, output, errors, .. } = &mut begun;
                 marks.drain(Stream::Marks, hear).map_err(failed)??;
                 output.drain(Stream::Output, hear).map_err(failed)??;
                 let mut last = |line: Line<'_>| {
@@ -314,11 +318,11 @@ impl Run<'_> {
         let _ = kill_process_group(process, Signal::KILL);
         let status = begun.child.wait().map_err(failed)?;
         drop(begun.watchdog);
-        heard.map(|()| Ended { status, last_error })
+        heard.map(|()| EndedProgram { status, last_error })
     }
 }
 
-impl Begun {
+impl RunningProgram {
     /// Waits until it says something or ends; whether it has ended.
     fn await_something(&self, end: &OwnedFd) -> io::Result<bool> {
         let pipes = [self.output.from.as_ref(), self.errors.from.as_ref()];
@@ -351,7 +355,7 @@ impl<R: AsFd> Lines<R> {
     }
 
     /// Takes what is there.
-    fn drain(&mut self, stream: Stream, hear: &mut Hear<'_>) -> io::Result<Result<(), Error>> {
+    fn drain(&mut self, stream: Stream, hear: &mut LineSink<'_>) -> io::Result<Result<(), Error>> {
         let mut buffer = [0; 16 << 10];
         while let Some(from) = &self.from {
             match rustix::io::read(from, &mut buffer) {
@@ -369,7 +373,7 @@ impl<R: AsFd> Lines<R> {
         Ok(Ok(()))
     }
 
-    fn take(&mut self, bytes: &[u8], stream: Stream, hear: &mut Hear<'_>) -> Result<(), Error> {
+    fn take(&mut self, bytes: &[u8], stream: Stream, hear: &mut LineSink<'_>) -> Result<(), Error> {
         for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
             let has_ended = piece.ends_with(b"\n");
             if !self.is_skipping {
@@ -391,7 +395,7 @@ impl<R: AsFd> Lines<R> {
     }
 
     /// Nothing more comes.
-    fn end(&mut self, stream: Stream, hear: &mut Hear<'_>) -> Result<(), Error> {
+    fn end(&mut self, stream: Stream, hear: &mut LineSink<'_>) -> Result<(), Error> {
         if self.held.is_empty() { Ok(()) } else { hear(Line::Unended(stream)) }
     }
 }

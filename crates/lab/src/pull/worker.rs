@@ -541,9 +541,9 @@ fn shell(command: &str) -> Result<(), Error> {
 }
 
 /// Says that the check of the user's begins.
-type Checking<'a> = dyn FnMut() -> io::Result<()> + 'a;
+type CheckNotice<'a> = dyn FnMut() -> io::Result<()> + 'a;
 
-fn judge_state(state: &StateToJudge, checking: &mut Checking<'_>) -> Result<Judgement, Error> {
+fn judge_state(state: &StateToJudge, checking: &mut CheckNotice<'_>) -> Result<Judgement, Error> {
     let begun = Instant::now();
     let Some(array) = &state.array else { return judge_device(state, begun, checking) };
     let refused = shell(&array.start).err().map(|error| format!("md does not start: {error}"));
@@ -565,7 +565,7 @@ fn judge_state(state: &StateToJudge, checking: &mut Checking<'_>) -> Result<Judg
 fn judge_device(
     state: &StateToJudge,
     begun: Instant,
-    checking: &mut Checking<'_>,
+    checking: &mut CheckNotice<'_>,
 ) -> Result<Judgement, Error> {
     let file_system = FileSystem::named(&state.file_system)?;
     let tools = tools(file_system.name);
@@ -619,7 +619,7 @@ fn judge_device(
 fn look(
     state: &StateToJudge,
     judgement: &mut Judgement,
-    checking: &mut Checking<'_>,
+    checking: &mut CheckNotice<'_>,
 ) -> Result<(), Error> {
     judgement.findings = match &state.promised {
         Promises::Files { run, expected } => Some(judge(&state.point, *run, expected)),
@@ -721,9 +721,9 @@ mod tests {
     }
 
     /// A life in a guest whose kernel has stopped.
-    struct Stopped;
+    struct StoppedLife;
 
-    impl Life for Stopped {
+    impl Life for StoppedLife {
         fn send(&mut self, _: &str) -> Result<(), Error> {
             Ok(())
         }
@@ -738,7 +738,7 @@ mod tests {
     #[test]
     fn a_kernel_that_stops_is_what_a_state_showed() {
         let (_, said) = mpsc::channel();
-        let mut worker = Worker::new(Box::new(Stopped), said, STATE_TIME, &Arc::default());
+        let mut worker = Worker::new(Box::new(StoppedLife), said, STATE_TIME, &Arc::default());
         let Ok(WaitEnd::Stopped(why)) = worker.judge(state()) else { panic!("it has stopped") };
         assert_eq!(why, "Kernel panic - not syncing");
     }

@@ -26,9 +26,9 @@ use host::Error;
 use reactor::Reactor;
 use results::Plan;
 
-use super::found::WorkloadResult;
 use super::resources::StackOpener;
 use super::rows::{OpenedTarget, RowSink, SuiteEnd, SuiteRun};
+use super::workload_result::WorkloadResult;
 use crate::cell::Cell;
 
 /// How many units may be begun before the first of them is taken, for each thread: enough that one

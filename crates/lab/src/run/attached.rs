@@ -18,7 +18,7 @@ use std::time::Duration;
 use block::Node;
 use reactor::derive_seed;
 use results::MemberTraffic;
-use serve::{Client, Fresh, Launch, LaunchedServer, ServeWith};
+use serve::{Client, FreshArray, Launch, LaunchedServer, ServeWith};
 
 use crate::cell::Cell;
 use crate::stacks::{Leaf, leaves};
@@ -82,7 +82,7 @@ impl MountedExport {
         let new_array = cell.serving.new_array.clone();
         let launch = Launch {
             settings: serve::Settings { name: Some(name.clone()), ..settings },
-            fresh: Some(Fresh { seed, new_array }),
+            fresh: Some(FreshArray { seed, new_array }),
         };
         let files: Vec<File> = files.into_values().collect();
         let served = serve_with.launch(&launch, &files).map_err(|error| {

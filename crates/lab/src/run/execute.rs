@@ -11,12 +11,12 @@ use results::{Clock, Configuration, WorkTarget};
 use serve::OpenStack;
 
 use super::ahead::{Crew, UnitReceiver};
-use super::found::VisitFailure;
 use super::members::Members;
-use super::methods::{self, Booted, Work};
+use super::methods::{self, BootedGuests, Work};
 use super::observer::{Observer, RunEnd};
 use super::resources::Resources;
 use super::visits::{Visit, Visits};
+use super::workload_result::VisitFailure;
 use crate::cell::Cell;
 use crate::pull;
 
@@ -24,7 +24,7 @@ use crate::pull;
 pub(super) struct Execution<'a> {
     visits: Visits<'a>,
     resources: Resources<'a>,
-    booted: Booted,
+    booted: BootedGuests,
     /// Configurations that this machine cannot have, by identity, with the reason.
     unfit: BTreeMap<String, String>,
     /// Threads that modelled trials run on.
@@ -40,7 +40,7 @@ impl<'a> Execution<'a> {
         resources: Resources<'a>,
         threads: usize,
     ) -> Execution<'a> {
-        let (booted, unfit) = (Booted::default(), BTreeMap::new());
+        let (booted, unfit) = (BootedGuests::default(), BTreeMap::new());
         Execution { visits, resources, booted, unfit, threads, is_ready: false }
     }
 

@@ -40,8 +40,8 @@ use serve::OpenStack;
 use stack::Models;
 
 use super::audited;
-use super::found::WorkloadResult;
 use super::rows::{Files, found_of};
+use super::workload_result::WorkloadResult;
 use crate::audit::TargetMeter;
 use crate::cell::values::WriteCache;
 use crate::cell::{self, Axes, Cell, CellFileSystem, StackOpening};

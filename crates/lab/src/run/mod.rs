@@ -27,16 +27,16 @@ mod earlier;
 mod execute;
 mod fill;
 mod folder;
-mod found;
 pub(crate) mod in_guest;
 mod limit;
 mod members;
 mod methods;
 mod observer;
-mod pulled;
+mod pull_rows;
 mod resources;
 mod rows;
 mod visits;
+mod workload_result;
 mod written;
 
 use std::collections::{BTreeMap, HashMap, HashSet};

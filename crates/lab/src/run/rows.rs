@@ -26,10 +26,10 @@ use stack::{BuildContext, OpenFiles, Stack};
 
 use super::attached::MountedExport;
 use super::audited;
-use super::found::{VisitFailure, WorkloadResult};
 use super::limit;
 use super::observer::Observer;
 use super::visits::{Visit, Visits};
+use super::workload_result::{VisitFailure, WorkloadResult};
 use crate::audit::TargetMeter;
 use crate::cell::Cell;
 use crate::plan::suite;

@@ -19,8 +19,8 @@ use results::safety;
 use results::{Clock, Configuration, Doubt, Host, Plan, Run, Trial, cell_id};
 
 use super::folder;
-use super::found::{VisitFailure, WorkloadResult};
 use super::observer::{Observer, Progress};
+use super::workload_result::{VisitFailure, WorkloadResult};
 use super::written::{add_written, prepared_for};
 use crate::cell::Cell;
 use crate::estimate::{Estimate, Kind, Pace, Task};

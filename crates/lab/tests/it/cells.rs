@@ -57,11 +57,11 @@ fn nested_plan() -> String {
     plan.replace("24MiB", "64MiB").replace("\"raid0\"\nchunk = \"64KiB\"", "\"raid1\"")
 }
 
-struct Place(tempfile::TempDir);
+struct CellFolder(tempfile::TempDir);
 
-impl Place {
-    fn new(plan: &str) -> Place {
-        let place = Place(tempfile::tempdir().unwrap());
+impl CellFolder {
+    fn new(plan: &str) -> CellFolder {
+        let place = CellFolder(tempfile::tempdir().unwrap());
         fs::write(place.plan(), plan).unwrap();
         place
     }
@@ -145,7 +145,7 @@ fn who_looks_at_a_device_does_not_end_the_run() {
     if !possible() {
         return;
     }
-    let place = Place::new(&PLAN.replace("[\"defaults\", \"dax=always\"]", "\"defaults\""));
+    let place = CellFolder::new(&PLAN.replace("[\"defaults\", \"dax=always\"]", "\"defaults\""));
     let path = place.0.path().to_owned();
     let is_over = std::sync::Arc::new(AtomicBool::new(false));
     let looks = std::sync::Arc::clone(&is_over);
@@ -203,7 +203,7 @@ fn suites_run_in_folders_and_what_cannot_be_had_says_why() {
     if !possible() {
         return;
     }
-    let place = Place::new(PLAN);
+    let place = CellFolder::new(PLAN);
     let outcome = place.start(&[], &never(), &mut NoObserver);
     assert_eq!(outcome.ended, RunEnd::Complete);
     let run = &outcome.run;
@@ -253,7 +253,7 @@ fn suites_run_in_folders_and_what_cannot_be_had_says_why() {
 
 #[test]
 fn a_plan_of_which_nothing_can_be_measured_here_is_refused_before_its_first_trial() {
-    let place = Place::new(PLAN);
+    let place = CellFolder::new(PLAN);
     let resolved = lab::plan::load(&place.plan(), &["trials.blocks=1".to_owned()]).unwrap();
     let options = RunOptions { serve_with: None, ..options(place.0.path(), Some(place.run())) };
     let error = lab::start(&resolved, &options, &never(), &mut NoObserver).unwrap_err().to_string();
@@ -285,7 +285,7 @@ fn a_stopped_cell_is_unmounted_and_resumed() {
     if !possible() {
         return;
     }
-    let place = Place::new(PLAN);
+    let place = CellFolder::new(PLAN);
     let stop = never();
     let outcome = place.start(&ONE, &stop, &mut StopAtOnce(&stop));
     let trials = &outcome.run.trials;
@@ -343,7 +343,7 @@ fn wait_until(what: &str, mut there: impl FnMut() -> bool) {
 
 /// Kills a run once its first trial is recorded; with `both`, the process that serves its stack at
 /// the same time.
-fn killed(place: &Place, both: bool) {
+fn killed(place: &CellFolder, both: bool) {
     let mut run = child(place.0.path());
     let record = place.run().join("trials.jsonl");
     wait_until("a trial is recorded", || fs::metadata(&record).is_ok_and(|data| data.len() > 0));
@@ -375,7 +375,7 @@ fn a_killed_run_is_unmounted_by_its_server_and_can_be_resumed() {
     if !possible() {
         return;
     }
-    let place = Place::new(PLAN);
+    let place = CellFolder::new(PLAN);
     killed(&place, false);
     let own = place.0.path().to_string_lossy().into_owned();
     assert!(
@@ -395,7 +395,7 @@ fn what_a_killed_run_and_its_killed_server_left_is_undone_by_the_next_start_besi
     if !possible() {
         return;
     }
-    let place = Place::new(PLAN);
+    let place = CellFolder::new(PLAN);
     killed(&place, true);
     let own = place.0.path().to_string_lossy().into_owned();
     assert!(
@@ -460,7 +460,7 @@ fn suites_run_in_an_image_in_a_file_system() {
     if !possible() {
         return;
     }
-    let place = Place::new(&nested_plan());
+    let place = CellFolder::new(&nested_plan());
     let mut observer = Flushed { place: place.0.path(), told: Vec::new() };
     let overrides = [&ONE[..], &["trials.blocks=1"]].concat();
     let outcome = place.start(&overrides, &never(), &mut observer);
@@ -493,7 +493,7 @@ fn nothing_is_left_of_an_image_whose_run_was_killed() {
         return;
     }
     for both in [false, true] {
-        let place = Place::new(&nested_plan());
+        let place = CellFolder::new(&nested_plan());
         killed(&place, both);
         let left = loops(place.0.path());
         assert_eq!(left.len(), if both { 2 } else { 0 }, "killed both: {both}: {left:?}");
@@ -513,7 +513,7 @@ fn an_image_that_does_not_fit_is_not_measured() {
         return;
     }
     let plan = nested_plan().replace("image_size = \"16MiB\"", "image_size = \"60MiB\"");
-    let place = Place::new(&plan);
+    let place = CellFolder::new(&plan);
     let overrides = [&ONE[..], &["trials.blocks=1"]].concat();
     let overrides: Vec<String> = overrides.iter().map(|&one| one.to_owned()).collect();
     let resolved = lab::plan::load(&place.plan(), &overrides).unwrap();

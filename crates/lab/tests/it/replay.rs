@@ -31,11 +31,11 @@ impl OpenFiles for Files {
 }
 
 /// Settings of a suite.
-type Said = [(&'static str, Value)];
+type SuiteSettings = [(&'static str, Value)];
 
 /// Runs a suite on a stack of models; how long its first row took, in seconds. What work leaves to
 /// be flushed is flushed behind it, which its recording has as well.
-fn seconds(suite: &'static Suite, said: &Said, stack_text: &str) -> f64 {
+fn seconds(suite: &'static Suite, said: &SuiteSettings, stack_text: &str) -> f64 {
     let context = BuildContext { seed: 3, emulate: true, ..BuildContext::new(&Files) };
     let stack = stack::parse_and_build(stack_text, &context).unwrap();
     let rows = rows_of(suite, Clock::Virtual, said, &*stack.device).unwrap();

@@ -50,13 +50,13 @@ max_operations = 8
 blocks = 3
 "#;
 
-struct Place {
+struct PlanFolder {
     folder: tempfile::TempDir,
 }
 
-impl Place {
-    fn new() -> Place {
-        let place = Place { folder: tempfile::tempdir().unwrap() };
+impl PlanFolder {
+    fn new() -> PlanFolder {
+        let place = PlanFolder { folder: tempfile::tempdir().unwrap() };
         fs::create_dir(place.elsewhere()).unwrap();
         fs::write(place.plan(), PLAN.replace("@DIR@", &place.elsewhere().display().to_string()))
             .unwrap();
@@ -140,7 +140,7 @@ fn expected(plan: &Plan) -> Vec<(String, u32, u32)> {
 
 #[test]
 fn a_run_records_every_trial_in_its_order_and_leaves_nothing_behind() {
-    let place = Place::new();
+    let place = PlanFolder::new();
     let outcome = place.start(&[], &never(), &mut NoObserver).unwrap();
     assert_eq!(outcome.ended, RunEnd::Complete);
     let run = &outcome.run;
@@ -287,7 +287,7 @@ impl Observer for StopAfter<'_> {
 #[test]
 fn a_stopped_run_is_resumed_to_the_same_set() {
     for trials in [1, 2, 40] {
-        let place = Place::new();
+        let place = PlanFolder::new();
         let stop = never();
         let outcome = place.start(&[], &stop, &mut StopAfter { trials, stop: &stop }).unwrap();
         assert_eq!((outcome.ended, outcome.run.trials.len()), (RunEnd::Interrupted, trials));
@@ -324,7 +324,7 @@ const RACE: [&str; 4] = [
 fn a_race_is_resumed_in_any_phase() {
     // In the race, on its last trial, on the first fresh one, later.
     for trials in [10, 27, 28, 60] {
-        let place = Place::new();
+        let place = PlanFolder::new();
         let stop = never();
         let stopping = &mut StopAfter { trials, stop: &stop };
         let outcome = place.start(&RACE, &stop, stopping).unwrap();
@@ -348,7 +348,7 @@ fn a_race_is_resumed_in_any_phase() {
 /// A trial of another clock than its configuration's is refused with its line and the reason.
 #[test]
 fn a_trial_of_another_clock_is_refused_with_its_line() {
-    let place = Place::new();
+    let place = PlanFolder::new();
     let few = ["matrix.members=[\"memory\"]", "add.members=[\"memory\"]"];
     place.start(&few, &never(), &mut NoObserver).unwrap();
     let path = place.run().join("trials.jsonl");
@@ -422,7 +422,7 @@ fn a_modelled_race_says_no_more_than_the_full_design() {
 /// "`raidloom run --more N RUN` goes on with a finished run by the rules of sequential looks."
 #[test]
 fn a_finished_run_goes_on_to_the_next_look() {
-    let place = Place::new();
+    let place = PlanFolder::new();
     let few = ["matrix.members=[\"memory\"]", "add.members=[\"memory\"]"];
     let stop = never();
     let stopping = &mut StopAfter { trials: 5, stop: &stop };
@@ -447,7 +447,7 @@ fn a_finished_run_goes_on_to_the_next_look() {
 
 #[test]
 fn a_run_that_is_stopped_at_once_can_be_resumed() {
-    let place = Place::new();
+    let place = PlanFolder::new();
     let outcome =
         place.start(&["trials.blocks=1"], &AtomicBool::new(true), &mut NoObserver).unwrap();
     assert_eq!((outcome.ended, outcome.run.trials.len()), (RunEnd::Interrupted, 0));
@@ -485,7 +485,7 @@ fn a_run_killed_at_random_moments_ends_with_the_same_set() {
     let seed = std::env::var("RAIDLOOM_TEST_SEED")
         .map_or_else(|_| u64::from(std::process::id()), |seed| seed.parse().unwrap());
     let mut random = Random::with_seed(seed);
-    let place = Place::new();
+    let place = PlanFolder::new();
     let record = place.run().join("trials.jsonl");
     let recorded_bytes = || fs::metadata(&record).map_or(0, |data| data.size());
     let (mut kills, mut done) = (0, false);
@@ -525,7 +525,7 @@ fn a_run_killed_at_random_moments_ends_with_the_same_set() {
 
 #[test]
 fn a_torn_last_line_is_dropped_noted_and_run_again() {
-    let place = Place::new();
+    let place = PlanFolder::new();
     place.start(&[], &never(), &mut NoObserver).unwrap();
     let path = place.run().join("trials.jsonl");
     let whole = fs::read(&path).unwrap();
@@ -577,7 +577,7 @@ impl Observer for FillDisk {
 /// "a full disk in the middle of a run (the run ends resumable, no half line counted)"
 #[test]
 fn a_disk_that_fills_up_ends_the_run_resumable_and_without_a_half_line() {
-    let place = Place::new();
+    let place = PlanFolder::new();
     let Some(disk) = SmallDisk::mount(place.folder.path().join("runs")) else { return };
     let filler = disk.0.join("filler");
     let error = place.start(
@@ -610,7 +610,7 @@ fn a_disk_that_fills_up_ends_the_run_resumable_and_without_a_half_line() {
 }
 
 /// Tries to resume the run while it goes on.
-struct Intruder<'a>(&'a Place, Vec<host::Error>);
+struct Intruder<'a>(&'a PlanFolder, Vec<host::Error>);
 
 impl Observer for Intruder<'_> {
     fn trial_recorded(&mut self, _: &Plan, progress: &Progress<'_>, _: &Trial) {
@@ -622,7 +622,7 @@ impl Observer for Intruder<'_> {
 
 #[test]
 fn two_processes_cannot_write_one_run() {
-    let place = Place::new();
+    let place = PlanFolder::new();
     let mut intruder = Intruder(&place, Vec::new());
     place.start(&["trials.blocks=1"], &never(), &mut intruder).unwrap();
     let error = &intruder.1[0];
@@ -634,7 +634,7 @@ fn two_processes_cannot_write_one_run() {
 
 #[test]
 fn a_folder_that_is_in_use_is_left_alone() {
-    let place = Place::new();
+    let place = PlanFolder::new();
     fs::create_dir_all(place.run()).unwrap();
     fs::write(place.run().join("thesis.txt"), "years of work").unwrap();
     let error = place.start(&[], &never(), &mut NoObserver).unwrap_err();
@@ -650,7 +650,7 @@ fn a_folder_that_is_in_use_is_left_alone() {
 
 #[test]
 fn a_member_file_that_raidloom_did_not_make_is_never_overwritten() {
-    let place = Place::new();
+    let place = PlanFolder::new();
     let theirs = place.elsewhere().join("raidloom-elsewhere-1.img");
     fs::write(&theirs, "theirs").unwrap();
     let error = place.start(&[], &never(), &mut NoObserver).unwrap_err();
@@ -666,7 +666,7 @@ fn a_member_file_that_raidloom_did_not_make_is_never_overwritten() {
 
 #[test]
 fn members_with_a_signature_are_refused_before_anything_is_written() {
-    let place = Place::new();
+    let place = PlanFolder::new();
     let image = place.folder.path().join("image");
     let mut bytes = vec![0; 1 << 20];
     bytes[..4].copy_from_slice(b"XFSB");
@@ -688,7 +688,7 @@ fn members_with_a_signature_are_refused_before_anything_is_written() {
 
 #[test]
 fn a_changed_machine_is_refused_or_flagged() {
-    let place = Place::new();
+    let place = PlanFolder::new();
     let stop = never();
     place.start(&[], &stop, &mut StopAfter { trials: 5, stop: &stop }).unwrap();
     let host = place.run().join("host.json");
@@ -721,7 +721,7 @@ fn a_changed_machine_is_refused_or_flagged() {
 /// Trials of two plans in one run would be compared with each other.
 #[test]
 fn a_run_does_not_go_on_with_an_edited_plan() {
-    let place = Place::new();
+    let place = PlanFolder::new();
     let stop = never();
     place
         .start(
@@ -784,7 +784,7 @@ fn a_folder_without_a_run_says_so() {
 
 #[test]
 fn what_a_killed_run_left_behind_is_undone_by_the_next_start_beside_it() {
-    let place = Place::new();
+    let place = PlanFolder::new();
     let mut child = child(place.folder.path());
     while !place.run().join("cleanup.jsonl").exists() {
         std::thread::yield_now();
@@ -812,7 +812,7 @@ fn what_somebody_elses_folder_beside_a_run_names_is_left_alone() {
         testkit::skipped!("only root can give a folder to somebody else");
         return;
     }
-    let place = Place::new();
+    let place = PlanFolder::new();
     let (victim, theirs) =
         (place.folder.path().join("victim"), place.folder.path().join("runs/theirs"));
     fs::write(&victim, "{\"half\": ").unwrap();
@@ -864,7 +864,7 @@ impl Observer for Watcher {
 
 #[test]
 fn the_time_left_is_rough_at_first_and_nothing_at_the_end() {
-    let place = Place::new();
+    let place = PlanFolder::new();
     let mut watcher = Watcher::default();
     place.start(&[], &never(), &mut watcher).unwrap();
     let (first, last) = (watcher.first.unwrap(), watcher.last.unwrap());
@@ -896,7 +896,7 @@ ramp = "200ms"
 blocks = 2
 "#;
     let run = |seed: u64, stop_after: usize| {
-        let place = Place::new();
+        let place = PlanFolder::new();
         fs::write(place.plan(), plan).unwrap();
         let stop = never();
         let seed = format!("trials.seed={seed}");
@@ -1020,7 +1020,7 @@ impl Observer for KeepSuperblock<'_> {
 /// "`--resume` asks for no second consent for them": superblocks that a killed run has left.
 #[test]
 fn a_resumed_run_needs_no_consent_to_its_own_superblocks() {
-    let place = Place::new();
+    let place = PlanFolder::new();
     let members = ["a.img", "b.img"].map(|name| place.folder.path().join(name));
     for member in &members {
         fs::File::create(member).unwrap().set_len(4 << 20).unwrap();
@@ -1074,7 +1074,7 @@ fn a_run_ends_when_its_budget_is_spent() {
         ("budget={ written_per_member = \"16KiB\" }", "were written to"),
         ("budget={ time = \"1ns\" }", "s of time are spent"),
     ] {
-        let place = Place::new();
+        let place = PlanFolder::new();
         let said = [memory[0], memory[1], budget];
         let outcome = place.start(&said, &never(), &mut NoObserver).unwrap();
         assert_eq!(outcome.ended, RunEnd::Complete);
@@ -1089,7 +1089,7 @@ fn a_run_ends_when_its_budget_is_spent() {
         assert_eq!(again.trials, run.trials, "{budget}");
     }
     // It is looked at after every trial and not only before a visit: the first row spends it.
-    let place = Place::new();
+    let place = PlanFolder::new();
     let said = [memory[0], memory[1], "budget={ written_per_member = \"16KiB\" }"];
     let run = place.start(&said, &never(), &mut NoObserver).unwrap().run;
     assert_eq!(run.trials.len(), 1);
@@ -1106,7 +1106,7 @@ fn a_run_ends_when_its_budget_is_spent() {
         let error = lab::resume(&place.run(), &options, &never(), &mut NoObserver).unwrap_err();
         assert!(error.to_string().starts_with(says), "{error}");
     }
-    let place = Place::new();
+    let place = PlanFolder::new();
     let far = ["budget={ time = \"30m\", written_per_member = \"1GiB\" }", memory[0], memory[1]];
     let run = place.start(&far, &never(), &mut NoObserver).unwrap().run;
     assert_eq!((run.trials.len(), run.notes), (27, Vec::new()));
@@ -1118,7 +1118,7 @@ fn a_run_ends_when_its_budget_is_spent() {
 /// called; of a run that does not say it, from its stacks.
 #[test]
 fn files_in_a_folder_called_as_a_model_are_measured() {
-    let place = Place::new();
+    let place = PlanFolder::new();
     let folder = place.folder.path().join("model:x");
     fs::create_dir(&folder).unwrap();
     fs::write(place.plan(), PLAN.replace("@DIR@", &folder.display().to_string())).unwrap();

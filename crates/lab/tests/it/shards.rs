@@ -50,11 +50,11 @@ max_operations = 8
 blocks = 3
 "#;
 
-struct Place(tempfile::TempDir);
+struct ShardFolder(tempfile::TempDir);
 
-impl Place {
-    fn new() -> Place {
-        Place(tempfile::tempdir().unwrap())
+impl ShardFolder {
+    fn new() -> ShardFolder {
+        ShardFolder(tempfile::tempdir().unwrap())
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -105,7 +105,7 @@ impl Place {
 
 #[test]
 fn modelled_shards_joined_are_the_run_of_one_machine_to_the_byte() {
-    let place = Place::new();
+    let place = ShardFolder::new();
     place.run(MODELLED, None, "whole").unwrap();
     for count in [1, 2, 64] {
         let mut shards = place.shards(MODELLED, count);
@@ -123,7 +123,7 @@ fn modelled_shards_joined_are_the_run_of_one_machine_to_the_byte() {
 /// "Whole blocks, each node with members of its own": a block is never torn.
 #[test]
 fn measured_blocks_stay_together() {
-    let place = Place::new();
+    let place = ShardFolder::new();
     let shards = place.shards(MEASURED, 2);
     let blocks = |name: &PathBuf| -> Vec<u32> {
         let mut blocks: Vec<u32> =
@@ -148,7 +148,7 @@ fn measured_blocks_stay_together() {
 /// and with fewer than four hosts say that they hold for these hosts only."
 #[test]
 fn what_is_claimed_of_four_machines_and_more_is_drawn_over_them() {
-    let place = Place::new();
+    let place = ShardFolder::new();
     let plan = MEASURED.replace("blocks = 3", "blocks = 9");
     let shards = place.shards(&plan, 5);
     let on_machines = |names: [&str; 5], output: &str| {
@@ -197,7 +197,7 @@ impl Observer for Stopping<'_> {
 
 #[test]
 fn a_shard_that_was_stopped_goes_on_and_is_not_joined_before() {
-    let place = Place::new();
+    let place = ShardFolder::new();
     place.run(MODELLED, None, "whole").unwrap();
     let stop = AtomicBool::new(false);
     let stopped =
@@ -225,7 +225,7 @@ fn a_shard_that_was_stopped_goes_on_and_is_not_joined_before() {
 #[test]
 fn shards_in_one_folder_are_looked_at_and_joined_as_one() {
     use lab::watch::{Stage, look};
-    let place = Place::new();
+    let place = ShardFolder::new();
     place.run(MODELLED, None, "whole").unwrap();
     let sweep = place.at("sweep");
     fs::create_dir(&sweep).unwrap();
@@ -260,7 +260,7 @@ fn shards_in_one_folder_are_looked_at_and_joined_as_one() {
 
 #[test]
 fn measured_blocks_that_were_begun_elsewhere_do_not_go_on_here() {
-    let place = Place::new();
+    let place = ShardFolder::new();
     let stop = AtomicBool::new(false);
     place.run_until(MEASURED, Some("1/2"), "part", &mut Stopping(2, &stop), &stop).unwrap();
     let mut part: serde_json::Value =
@@ -285,7 +285,7 @@ fn measured_blocks_that_were_begun_elsewhere_do_not_go_on_here() {
 /// "Shards of different plans or versions, one missing: one line each, nothing half joined."
 #[test]
 fn what_does_not_belong_together_is_not_joined() {
-    let place = Place::new();
+    let place = ShardFolder::new();
     let shards = place.shards(MEASURED, 2);
     assert_eq!(place.refused(&shards[..1]), "shard 2/2 is missing");
     let twice = [&shards[..], &shards[..1]].concat();
@@ -309,7 +309,7 @@ fn what_does_not_belong_together_is_not_joined() {
 
 #[test]
 fn what_decides_by_all_trials_is_not_cut() {
-    let place = Place::new();
+    let place = ShardFolder::new();
     let refused = |plan: &str, shard: &str| {
         let error = place.run(plan, Some(shard), "refused").unwrap_err();
         assert!(error.exit_code() == 2 && !place.at("refused").exists(), "{error}");

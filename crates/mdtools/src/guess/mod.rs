@@ -178,7 +178,7 @@ impl Guesses {
 }
 
 /// The members without one of them.
-struct Without<'a> {
+struct ReducedMembers<'a> {
     members: &'a dyn Members,
     foreign: usize,
     /// Whether another one was in its place, which is absent now; otherwise there is one place
@@ -186,14 +186,14 @@ struct Without<'a> {
     has_place: bool,
 }
 
-impl Without<'_> {
+impl ReducedMembers<'_> {
     /// The number that a member has among all.
     fn number(&self, member: usize) -> usize {
         member + usize::from(!self.has_place && member >= self.foreign)
     }
 }
 
-impl Members for Without<'_> {
+impl Members for ReducedMembers<'_> {
     fn count(&self) -> usize {
         self.members.count() - usize::from(!self.has_place)
     }
@@ -232,7 +232,7 @@ pub fn guess(
                 if found.interrupted {
                     break;
                 }
-                let without = Without { members, foreign, has_place };
+                let without = ReducedMembers { members, foreign, has_place };
                 let others = guess_with_all(&without, known, progress);
                 found.read_bytes += others.read_bytes;
                 found.interrupted |= others.interrupted;

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use block::{Blocking, Device, ErrorKind, Op, Reactor};
 use pull::{
-    Action, Advertised, Cut, DriveFault, History, Log, Moment, Policy, Recorder, write_log_writes,
+    Action, AdvertisedTraits, Cut, DriveFault, History, Log, Moment, Policy, Recorder,
+    write_log_writes,
 };
 use testkit::Memory;
 
-fn cached() -> Advertised {
-    Advertised { volatile_cache: true, fua: true }
+fn cached() -> AdvertisedTraits {
+    AdvertisedTraits { volatile_cache: true, fua: true }
 }
 
 /// Some writes, flushes and marks over two drives, recorded into a file.
@@ -125,7 +126,7 @@ fn dm_log_writes_order_is_that_of_its_documentation() {
     let recorder = Recorder::in_memory(None);
     let reactor = Reactor::virtual_clock();
     let memory = Arc::new(testkit::Memory::new(1 << 20));
-    let drive = recorder.drive(Held::over(memory), cached());
+    let drive = recorder.drive(HeldDevice::over(memory), cached());
     let mut channel = drive.open(8, &reactor).expect("a channel");
     let mut submit = |tag: u64, op| channel.submit(block::Request::new(tag, op));
     let write = |sector: u64, byte: u8| {
@@ -191,15 +192,15 @@ thread_local! {
 }
 
 /// A device that answers a request when it is told to.
-struct Held(Arc<dyn Device>);
+struct HeldDevice(Arc<dyn Device>);
 
-impl Held {
+impl HeldDevice {
     fn over(below: Arc<dyn Device>) -> Arc<dyn Device> {
-        Arc::new(Held(below))
+        Arc::new(HeldDevice(below))
     }
 }
 
-impl Device for Held {
+impl Device for HeldDevice {
     fn info(&self) -> &block::Info {
         self.0.info()
     }

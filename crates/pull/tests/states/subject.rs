@@ -7,17 +7,17 @@ use std::time::Duration;
 use array::md::{AssembleOptions, Consistency, Startability, assemble};
 use array::metadata::{PlantedMistake, StartOptions, examine};
 use block::{
-    Blocking, BufMut, Channel, ContractCheck, Device, DiscardSupport, Emulated, Error, Info, Op,
-    Reactor, Request, Support,
+    Blocking, BufMut, Channel, ContractCheck, Device, DiscardSupport, EmulatingDevice, Error, Info,
+    Op, Reactor, Request, Support,
 };
 use cache::{
     AdmissionOptions, Cache, CacheMode, CacheOptions, Facts, KeepingOptions, LeafFacts, PolicyKind,
 };
-use pull::{Advertised, Log, Recorder};
+use pull::{AdvertisedTraits, Log, Recorder};
 use reactor::{Random, derive_seed};
 use testkit::Memory;
 
-use super::bench::{CHUNK, Kept, Shape, scrub, started};
+use super::bench::{CHUNK, KeptArray, Shape, scrub, started};
 
 /// A recording of a subject.
 pub(crate) struct Recording {
@@ -118,14 +118,14 @@ impl Subject {
         let facts = Facts { leaves: vec![leaf], believe_sample: false };
         let checked = |drive: &Arc<dyn Device>| ContractCheck::over(Arc::clone(drive));
         let cache = Cache::open(checked(&drives[0]), checked(&drives[1]), &facts, CACHE)?;
-        Ok(Emulated::over(Arc::new(cache)))
+        Ok(EmulatingDevice::over(Arc::new(cache)))
     }
 
     /// Makes it, works with it, and records all of that.
     pub(crate) fn record(self, seed: u64) -> Recording {
         let recorder = Recorder::in_memory(None);
         let reactor = Reactor::virtual_clock();
-        let advertised = Advertised { volatile_cache: true, fua: true };
+        let advertised = AdvertisedTraits { volatile_cache: true, fua: true };
         let memories = self.drives(seed);
         let drives: Vec<Arc<dyn Device>> = (memories.iter())
             .map(|memory| recorder.drive(Arc::clone(memory) as Arc<dyn Device>, advertised))
@@ -143,7 +143,7 @@ impl Subject {
                 let array = started(&members, &options).expect("an array");
                 let rests = [30, 900][Random::with_seed(seed).usize(..2)];
                 let longest = Duration::from_millis(rests);
-                Kept::over(array.clone(), Arc::new(array), seed, longest)
+                KeptArray::over(array.clone(), Arc::new(array), seed, longest)
             }
             Subject::Cache => Subject::open_cache(&drives).expect("a cache"),
         };

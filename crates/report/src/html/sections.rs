@@ -180,10 +180,10 @@ pub(super) fn grades(analysis: &Analysis) -> Markup {
 }
 
 /// A chart with its caption and its name.
-type Captioned = (String, String, Chart);
+type CaptionedChart = (String, String, Chart);
 
 /// Charts beside each other, each with what it shows above it.
-fn grid(charts: &[Captioned]) -> Markup {
+fn grid(charts: &[CaptionedChart]) -> Markup {
     let wide = charts.iter().map(|(.., chart)| chart.width).fold(0.0, f64::max);
     html! {
         div.grid style=(format!("--wide:{}px", svg::px(wide))) {

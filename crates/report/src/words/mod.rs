@@ -58,13 +58,13 @@ pub(crate) fn language() -> Language {
 /// Makes a report in a language.
 pub fn in_language<T>(language: Language, make: impl FnOnce() -> T) -> T {
     /// Puts the language back, also after a panic.
-    struct Back(Language);
-    impl Drop for Back {
+    struct LanguageGuard(Language);
+    impl Drop for LanguageGuard {
         fn drop(&mut self) {
             LANGUAGE.set(self.0);
         }
     }
-    let _back = Back(LANGUAGE.replace(language));
+    let _back = LanguageGuard(LANGUAGE.replace(language));
     make()
 }
 

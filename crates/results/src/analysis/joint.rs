@@ -30,15 +30,15 @@ pub struct JointPart {
 }
 
 /// A configuration by what tells it from others in its comparison.
-type Own<'a> = BTreeMap<&'a str, &'a str>;
+type OwnSettings<'a> = BTreeMap<&'a str, &'a str>;
 
-fn own<'a>(comparison: &'a Comparison, id: &str) -> Option<Own<'a>> {
+fn own<'a>(comparison: &'a Comparison, id: &str) -> Option<OwnSettings<'a>> {
     let member = comparison.configurations.iter().find(|member| member.id == id)?;
     let value = |axis: &'a String| Some((axis.as_str(), member.settings.get(axis)?.as_str()));
     Some(comparison.axes.iter().filter_map(value).collect())
 }
 
-fn others(comparison: &Comparison) -> BTreeSet<Own<'_>> {
+fn others(comparison: &Comparison) -> BTreeSet<OwnSettings<'_>> {
     let ids = comparison.configurations.iter().map(|member| &member.id);
     ids.filter(|id| **id != comparison.baseline).filter_map(|id| own(comparison, id)).collect()
 }
@@ -90,7 +90,7 @@ fn part(plan: &Plan, comparisons: &[Comparison], group: Vec<usize>) -> Option<Jo
         tie.unwrap_or_else(only).into_iter().filter(|id| *id != comparison.baseline).collect()
     };
     // Of each comparison, those that are tied in all of them.
-    let sets: Vec<BTreeSet<Own<'_>>> =
+    let sets: Vec<BTreeSet<OwnSettings<'_>>> =
         all.iter().map(|one| tied(one).iter().filter_map(|id| own(one.0, id)).collect()).collect();
     let is_common = |comparison, id: &String| {
         own(comparison, id).is_some_and(|it| sets.iter().all(|set| set.contains(&it)))

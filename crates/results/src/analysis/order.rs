@@ -249,7 +249,7 @@ pub struct ByOrder {
 
 /// Which of two configurations came straight after the other in a block. One of them always does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum After {
+enum Succession {
     /// The compared one after the baseline, and the baseline after it, in the block before.
     Both,
     /// Only the compared one.
@@ -281,14 +281,14 @@ impl VisitOrder {
         })
     }
 
-    fn after(&self, workload: usize, block: u32, both: [usize; 2]) -> Option<After> {
+    fn after(&self, workload: usize, block: u32, both: [usize; 2]) -> Option<Succession> {
         let before = &self.units[if self.is_interleaved { workload } else { 0 }];
         let [own, other] = both;
         let follows = |one: usize, two: usize| Some(*before.get(&(one, block))? == Some(two));
         Some(match (follows(own, other)?, follows(other, own)?) {
-            (true, true) => After::Both,
-            (true, false) => After::Own,
-            (false, _) => After::Other,
+            (true, true) => Succession::Both,
+            (true, false) => Succession::Own,
+            (false, _) => Succession::Other,
         })
     }
 
@@ -299,7 +299,7 @@ impl VisitOrder {
         pairs: impl Iterator<Item = (u32, f64)>,
         both: [usize; 2],
     ) -> Option<Kinds> {
-        let known: Vec<(After, f64)> = pairs
+        let known: Vec<(Succession, f64)> = pairs
             .filter_map(|(block, difference)| {
                 Some((self.after(workload, block, both)?, difference))
             })
@@ -442,7 +442,7 @@ struct Kinds {
 }
 
 impl Kinds {
-    fn of(known: &[(After, f64)]) -> Option<Self> {
+    fn of(known: &[(Succession, f64)]) -> Option<Self> {
         let count = known.len();
         if count < PAIRS_MIN {
             return None;
@@ -450,7 +450,7 @@ impl Kinds {
         let all: Vec<f64> = known.iter().map(|(_, difference)| *difference).collect();
         let centre = statistics::mean(&all);
         let mut found = Self { low: 0.0, high: 0.0, p: 1.0, asked: 0 };
-        for kind in [After::Both, After::Own, After::Other] {
+        for kind in [Succession::Both, Succession::Own, Succession::Other] {
             let side = |wanted: bool| -> Vec<f64> {
                 let of_side = known.iter().filter(|(after, _)| (*after == kind) == wanted);
                 of_side.map(|(_, difference)| *difference).collect()

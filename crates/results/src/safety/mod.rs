@@ -90,7 +90,7 @@ pub struct Tally {
 }
 
 type Count = (&'static str, fn(&mut Tally) -> &mut u64);
-type Longest = (&'static str, fn(&mut Tally) -> &mut f64);
+type LongestTime = (&'static str, fn(&mut Tally) -> &mut f64);
 
 const PULLS: &str = "pulls_count";
 /// How the metrics of a hunt begin.
@@ -115,7 +115,7 @@ const COUNTS: [Count; 15] = [
     ("dishonest_recordings_count", |tally| &mut tally.dishonest),
 ];
 
-const LONGEST: [Longest; 3] = [
+const LONGEST: [LongestTime; 3] = [
     ("promised_lost_max_seconds", |tally| &mut tally.promised_seconds_lost),
     ("copies_lost_max_seconds", |tally| &mut tally.copies_seconds_lost),
     ("recovery_max_seconds", |tally| &mut tally.recovery_seconds),

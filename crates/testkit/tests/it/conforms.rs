@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use block::{
-    ContractCheck, CountingDevice, Device, DiscardSupport, Emulated, Info, Reactor, Support,
+    ContractCheck, CountingDevice, Device, DiscardSupport, EmulatingDevice, Info, Reactor, Support,
 };
 use testkit::crash::{self, Crashable, Options, Rig};
 use testkit::model::{self, Load};
@@ -67,17 +67,23 @@ fn adapters_and_an_empty_layer_over_slow_memory() {
     conforms(|| Arc::new(Empty(Arc::new(slow(able(SIZE))))));
     conforms(|| Arc::new(CountingDevice::over(Arc::new(slow(able(SIZE))))));
     for volatile_cache in [false, true] {
-        conforms(|| Emulated::over(Arc::new(slow(Info { volatile_cache, ..Info::plain(SIZE) }))));
         conforms(|| {
-            Emulated::over(Arc::new(Memory::with(Info { volatile_cache, ..Info::plain(SIZE) })))
+            EmulatingDevice::over(Arc::new(slow(Info { volatile_cache, ..Info::plain(SIZE) })))
+        });
+        conforms(|| {
+            EmulatingDevice::over(Arc::new(Memory::with(Info {
+                volatile_cache,
+                ..Info::plain(SIZE)
+            })))
         });
     }
 }
 
 #[test]
 fn checked_has_nothing_to_say_about_random_requests() {
-    let device =
-        ContractCheck::over(Emulated::over(ContractCheck::over(Arc::new(slow(Info::plain(SIZE))))));
+    let device = ContractCheck::over(EmulatingDevice::over(ContractCheck::over(Arc::new(slow(
+        Info::plain(SIZE),
+    )))));
     for seed in 0..4 {
         model::drive(&device, &Reactor::virtual_clock(), &Load::default(), seed).unwrap();
     }
@@ -155,7 +161,7 @@ fn emulated_fua_and_zeroes_survive_a_crash_at_every_moment() {
         Info { block_bytes: 1024, fua: Support::None, zeroes: Support::None, ..able.clone() };
     let steps = crash::history(&Info { block_bytes: 1024, ..able }, 40, 5);
     crash::enumerate(
-        || rig(&plain, Emulated::over),
+        || rig(&plain, EmulatingDevice::over),
         Reactor::virtual_clock,
         &steps,
         &Options::default(),

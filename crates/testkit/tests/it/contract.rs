@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use block::{
-    Buf, BufMut, Channel, Completion, ContractCheck, Device, DiscardSupport, Emulated, ErrorKind,
-    Info, Op, Reactor, Request, ReturnedBuffer, Support, Time,
+    Buf, BufMut, Channel, Completion, ContractCheck, Device, DiscardSupport, EmulatingDevice,
+    ErrorKind, Info, Op, Reactor, Request, ReturnedBuffer, Support, Time,
 };
 use reactor::WakeReason;
 use testkit::crash::Crashable;
@@ -266,7 +266,7 @@ fn polling_and_waiting() {
     assert_eq!(done.len(), 2);
     // A layer that starts something new from its own poll sees it through: here a write, then the
     // flush behind it.
-    let emulated = Emulated::over(Arc::new(Memory::with(Info::plain(BLOCKS * BLOCK))));
+    let emulated = EmulatingDevice::over(Arc::new(Memory::with(Info::plain(BLOCKS * BLOCK))));
     let mut layered = emulated.open(1, &reactor).unwrap();
     layered.submit(Request::new(3, Op::Write { offset: 0, from: filled(1, 1), fua: true }));
     layered.poll(&mut done);
@@ -437,7 +437,7 @@ fn a_flush_on_every_device() {
 }
 
 /// C23: FUA and write-zeroes are each `None`, `Emulated` or `Native`; `None` answers `Unsupported`,
-/// and only the adapter `Emulated` emulates.
+/// and only the adapter `EmulatingDevice` emulates.
 #[test]
 fn abilities_come_from_the_device_or_from_one_adapter() {
     let reactor = Reactor::virtual_clock();
@@ -446,7 +446,7 @@ fn abilities_come_from_the_device_or_from_one_adapter() {
             let support = |native| if native { Support::Native } else { Support::None };
             let info = Info { fua: support(native_fua), zeroes: support(native_zeroes), ..able() };
             let bare: Arc<dyn Device> = Arc::new(slow(info));
-            let device = Emulated::over(Arc::clone(&bare));
+            let device = EmulatingDevice::over(Arc::clone(&bare));
             let expected = |native| if native { Support::Native } else { Support::Emulated };
             assert_eq!(
                 (device.info().fua, device.info().zeroes),

@@ -8,12 +8,12 @@ use array::md::{Level, Superblock};
 use array::sync::Ranges;
 use block::{Blocking, Device, SECTOR_BYTES};
 use host::guard::{Consent, Guard};
-use interop::{Job, Kept, Machine, Shape, Sizes, member_paths, noise, said};
+use interop::{Job, KeptArray, Machine, Shape, Sizes, member_paths, noise, said};
 
 const SEED: u64 = 0x7275_6e6e_696e_6721;
 
 /// What mdadm is told besides the level.
-struct Made {
+struct MadeArray {
     name: &'static str,
     shape: Shape,
     options: &'static str,
@@ -25,12 +25,16 @@ const fn made(
     layout: &'static str,
     members: usize,
     options: &'static str,
-) -> Made {
+) -> MadeArray {
     let chunk_kib = if level.as_bytes()[0] == b'1' && level.len() == 1 { 0 } else { 64 };
-    Made { name, shape: Shape { level, layout, members, chunk_kib, sizes: Sizes::Large }, options }
+    MadeArray {
+        name,
+        shape: Shape { level, layout, members, chunk_kib, sizes: Sizes::Large },
+        options,
+    }
 }
 
-const ARRAYS: &[Made] = &[
+const ARRAYS: &[MadeArray] = &[
     made("raid1", "1", "", 2, ""),
     made("raid1-bitmap", "1", "", 3, " --bitmap=internal"),
     made("raid4", "4", "", 3, ""),
@@ -67,7 +71,7 @@ impl End {
 
 /// Overwrites parts of what the array holds, and ends as told.
 fn write(paths: &[PathBuf], content: &mut [u8], end: End, seed: u64) -> Result<(), String> {
-    let kept = Kept::start(paths, &[])?;
+    let kept = KeptArray::start(paths, &[])?;
     let (array, assembly) = (&kept.array, kept.array.assembly());
     if !assembly.clean
         || assembly.degraded_count() > 0
@@ -152,7 +156,7 @@ fn what_raidloom_kept_running_is_taken_back_by_the_kernel() {
     let content = noise(SEED, 24 << 20);
     let content_path = folder.path().join("content");
     fs::write(&content_path, &content).expect("written");
-    let make = |array: &'static Made| Job {
+    let make = |array: &'static MadeArray| Job {
         options: array.options,
         ..Job::new("make", array.name, array.shape, &content_path)
     };

@@ -17,7 +17,7 @@ use results::Clock;
 
 use self::outcome::{Figure, Outcome, PHASES, Setting, is_too_short, seconds};
 use self::table::Table;
-use super::{Found, ImportedResult};
+use super::{ImportedResult, ResultAtLine};
 
 /// Name of the suite.
 const SUITE: &str = "bonnie";
@@ -76,14 +76,14 @@ impl Reader {
     /// What was read: one for each machine and way of measuring. Runs that agree in machine,
     /// version, sizes and counts are repeats of one measurement; others are not, whatever file they
     /// stand in.
-    pub(super) fn found(mut self) -> Vec<Found> {
+    pub(super) fn found(mut self) -> Vec<ResultAtLine> {
         self.end_table();
         // In the order in which each first comes.
-        let mut all: Vec<(Vec<Setting>, Found)> = Vec::new();
+        let mut all: Vec<(Vec<Setting>, ResultAtLine)> = Vec::new();
         for (line, outcome) in self.outcomes {
             let how = outcome.how();
             let index = all.iter().position(|(known, _)| *known == how).unwrap_or_else(|| {
-                all.push((how, Found { line, imported: empty(&outcome) }));
+                all.push((how, ResultAtLine { line, imported: empty(&outcome) }));
                 all.len() - 1
             });
             let into = &mut all[index].1.imported;
@@ -101,7 +101,7 @@ impl Reader {
 
 /// What tells one way of measuring from the others of the file: its machine, and what differs from
 /// others on that machine.
-fn name(how: &[Setting], all: &[(Vec<Setting>, Found)]) -> Option<String> {
+fn name(how: &[Setting], all: &[(Vec<Setting>, ResultAtLine)]) -> Option<String> {
     if all.len() < 2 {
         return None;
     }

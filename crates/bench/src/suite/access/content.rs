@@ -119,7 +119,7 @@ impl BlockContents {
 }
 
 /// One thread's part of the content.
-pub(in crate::suite) struct Stamped<'a> {
+pub(in crate::suite) struct StampedPart<'a> {
     pub(in crate::suite) data: Data,
     pub(in crate::suite) seed: u64,
     pub(in crate::suite) numbers: &'a mut [LastWrite],
@@ -131,14 +131,14 @@ pub(in crate::suite) struct Stamped<'a> {
     pub(in crate::suite) checked_bytes: u64,
 }
 
-impl Stamped<'_> {
+impl StampedPart<'_> {
     fn blocks(&mut self, access: &Access) -> &mut [LastWrite] {
         let start = access.offset as usize / BLOCK_BYTES - self.first_block;
         &mut self.numbers[start..start + access.length as usize / BLOCK_BYTES]
     }
 }
 
-impl Content for Stamped<'_> {
+impl Content for StampedPart<'_> {
     const VERIFIES: bool = true;
 
     fn prepare(&mut self, slot: u32, buffer: &mut BufMut) {

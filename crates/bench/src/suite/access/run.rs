@@ -9,7 +9,7 @@ use reactor::{Random, derive_seed};
 use results::Doubt;
 use results::doubt::UnverifiedReason;
 
-use super::content::{BLOCK_BYTES, BlockContents, Stamped};
+use super::content::{BLOCK_BYTES, BlockContents, StampedPart};
 use super::{AccessKind, Options, Order, Row, Verify};
 use crate::load::{
     self, Access, Bounds, Content, Direction, Hooks, Load, Requests, Sample, UnverifiedContent,
@@ -52,8 +52,8 @@ pub fn prepare(
     Ok(filled)
 }
 
-fn whole(filled: &mut BlockContents) -> Stamped<'_> {
-    Stamped {
+fn whole(filled: &mut BlockContents) -> StampedPart<'_> {
+    StampedPart {
         data: filled.data,
         seed: filled.seed,
         numbers: &mut filled.numbers,
@@ -117,7 +117,7 @@ pub fn run(
     // Run 0 is the warm-up.
     for number in u32::from(!options.warms_up)..=options.runs {
         for (view, phase) in &able {
-            let one = One { device: view.device, row, options, number };
+            let one = RowRun { device: view.device, row, options, number };
             let next = if number == 0 {
                 let done = one.run(filled, session).map_err(|error| error.at(&phase.name))?;
                 if done.is_some() { AfterPhase::Go } else { AfterPhase::Stop }
@@ -170,7 +170,7 @@ fn rest(time: Duration, session: &Session<'_>) -> Result<(), Error> {
 }
 
 /// One run of one row on one view.
-struct One<'a> {
+struct RowRun<'a> {
     device: &'a dyn Device,
     row: &'a Row,
     options: &'a Options,
@@ -185,7 +185,7 @@ struct Part {
     seed: u64,
 }
 
-impl One<'_> {
+impl RowRun<'_> {
     /// `None` when the caller stopped it.
     fn run(
         &self,
@@ -311,7 +311,7 @@ impl One<'_> {
         let stamped = filled.numbers.chunks_mut(blocks).zip(&parts).map(|(numbers, part)| {
             (
                 part,
-                Stamped {
+                StampedPart {
                     data,
                     seed,
                     numbers,
@@ -337,7 +337,7 @@ impl One<'_> {
     /// listens to the caller.
     fn threads(
         &self,
-        parts: &mut [(&Part, Stamped<'_>)],
+        parts: &mut [(&Part, StampedPart<'_>)],
         reactor: &Reactor,
         hooks: &mut Hooks<'_>,
     ) -> Result<Sample, Error> {

@@ -49,7 +49,7 @@ struct Set<'a> {
 }
 
 /// One file of a set.
-struct Small {
+struct SmallFile {
     folder: usize,
     name: String,
     bytes: u64,
@@ -61,7 +61,7 @@ impl<'a> Set<'a> {
         Set { worker, order, seed, path: worker.folder.join(format!("set{number}")) }
     }
 
-    fn small(&self, index: u64) -> Small {
+    fn small(&self, index: u64) -> SmallFile {
         let options = self.worker.options;
         let mut random = Random::with_seed(derive_seed(self.seed, "file", index));
         let letters: String = (0..random.u64(0..=LETTERS_MAX))
@@ -77,7 +77,11 @@ impl<'a> Set<'a> {
         };
         let bytes = random.u64(options.file_bytes.0..=options.file_bytes.1);
         let folder = index / options.files.div_ceil(options.folders);
-        Small { folder: usize::try_from(folder).expect("a folder has a small number"), name, bytes }
+        SmallFile {
+            folder: usize::try_from(folder).expect("a folder has a small number"),
+            name,
+            bytes,
+        }
     }
 
     /// The number in a file's name.
@@ -126,12 +130,12 @@ impl<'a> Set<'a> {
         (0..made).map(place).collect()
     }
 
-    fn all(&self) -> Vec<Small> {
+    fn all(&self) -> Vec<SmallFile> {
         (0..self.worker.options.files).map(|index| self.small(index)).collect()
     }
 
     /// In an order that has nothing to do with that in which they were made.
-    fn shuffled(&self) -> Vec<Small> {
+    fn shuffled(&self) -> Vec<SmallFile> {
         let mut all = self.all();
         Random::with_seed(derive_seed(self.seed, "order", 0)).shuffle(&mut all);
         all
@@ -160,7 +164,7 @@ impl<'a> Set<'a> {
         usize::try_from(self.worker.options.folders).expect("folders have small numbers")
     }
 
-    fn failed(&self, what: &str, small: &Small) -> impl Fn(std::io::Error) -> Error + use<'_> {
+    fn failed(&self, what: &str, small: &SmallFile) -> impl Fn(std::io::Error) -> Error + use<'_> {
         let place = format!("{what} {}/{}", self.folder_path(small.folder).display(), small.name);
         move |error| Error::from_io(place.clone(), error)
     }
@@ -322,7 +326,7 @@ impl Content {
 fn make_file(
     worker: &Worker<'_>,
     folder: &OwnedFd,
-    small: &Small,
+    small: &SmallFile,
     content: &mut Content,
 ) -> std::io::Result<u64> {
     let exclusive = if worker.options.style == Style::Old { OFlags::TRUNC } else { OFlags::EXCL };
@@ -345,7 +349,7 @@ fn make_file(
 fn listed(
     set: &Set<'_>,
     index: usize,
-) -> Result<impl Iterator<Item = Result<Small, Error>>, Error> {
+) -> Result<impl Iterator<Item = Result<SmallFile, Error>>, Error> {
     let path = set.folder_path(index);
     let failed = move |error: rustix::io::Errno| {
         Error::from_io(format!("listing {}", path.display()), error.into())
@@ -356,7 +360,7 @@ fn listed(
         .filter(move |entry| entry.as_ref().map_or(true, |entry| own(entry.file_name().to_bytes())))
         .map(move |entry| {
             let entry = entry.map_err(&failed)?;
-            Ok(Small {
+            Ok(SmallFile {
                 folder: index,
                 name: entry.file_name().to_string_lossy().into_owned(),
                 bytes: 0,
@@ -365,12 +369,12 @@ fn listed(
 }
 
 /// The files of a set in the phase's order.
-fn visited<'a>(set: &'a Set<'_>) -> Box<dyn Iterator<Item = Result<Small, Error>> + 'a> {
+fn visited<'a>(set: &'a Set<'_>) -> Box<dyn Iterator<Item = Result<SmallFile, Error>> + 'a> {
     match set.order {
         Order::Random => Box::new(set.shuffled().into_iter().map(Ok)),
         Order::Sequential => {
             Box::new((0..set.folders()).flat_map(|index| match listed(set, index) {
-                Ok(files) => Box::new(files) as Box<dyn Iterator<Item = Result<Small, Error>>>,
+                Ok(files) => Box::new(files) as Box<dyn Iterator<Item = Result<SmallFile, Error>>>,
                 Err(error) => Box::new(std::iter::once(Err(error))),
             }))
         }

@@ -27,7 +27,7 @@ fn small(said: &[(&'static str, Value)]) -> Settings {
     settings
 }
 
-struct Ended {
+struct RunEnding {
     rows: Vec<Row>,
     result: Result<(), Error>,
 }
@@ -37,12 +37,12 @@ fn run_in(
     settings: &Settings,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
-) -> Ended {
+) -> RunEnding {
     let reactor = Reactor::wall().unwrap();
     let (ticker, mut meter) = (Ticker::new(), NoAudit);
     let mut session = Session::new(&reactor, stop, &ticker, &mut meter, observer);
     let result = (SUITE.run)(Target::Folder(folder), settings, &mut session);
-    Ended { rows: session.into_rows(), result }
+    RunEnding { rows: session.into_rows(), result }
 }
 
 fn rows(said: &[(&'static str, Value)]) -> Vec<Row> {

@@ -36,11 +36,11 @@ const UNITS: [(&str, f64); 12] = [
 /// One line of what is wanted.
 enum Entry {
     Format(&'static OutputFormat),
-    Own(Own),
+    Own(OwnFigure),
 }
 
 /// A figure of the user's own.
-struct Own {
+struct OwnFigure {
     name: String,
     better: BetterDirection,
     factor: f64,
@@ -184,7 +184,7 @@ fn entry(line: &str) -> Result<Entry, String> {
                 } else {
                     Source::Regex(Regex::new(after).map_err(|error| format!("regex: {error}"))?)
                 };
-                return Ok(Entry::Own(Own { name: name.to_owned(), better, factor, source }));
+                return Ok(Entry::Own(OwnFigure { name: name.to_owned(), better, factor, source }));
             }
             _ => {
                 return Err(format!(
@@ -234,7 +234,7 @@ fn pointer(text: &str) -> Result<String, String> {
     Ok(pointer)
 }
 
-impl Own {
+impl OwnFigure {
     fn read(&self, output: &Output) -> Result<f64, String> {
         let found: Cow<'_, str> = match &self.source {
             Source::Json(pointer) => {

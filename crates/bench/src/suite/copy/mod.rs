@@ -145,7 +145,7 @@ enum Fsync {
 }
 
 /// One file.
-struct One {
+struct CopiedFile {
     path: PathBuf,
     bytes: u64,
     /// Where its data lie in the stream that all files are cut from, in whole sectors.
@@ -155,7 +155,7 @@ struct One {
 struct Copying<'a> {
     reactor: &'a Reactor,
     top: &'a Path,
-    files: Vec<One>,
+    files: Vec<CopiedFile>,
     /// Every folder, the deepest of each chain first.
     folders: Vec<PathBuf>,
     buffer: BufMut,
@@ -243,7 +243,11 @@ impl<'a> Copying<'a> {
                 folders.push(chain(index / in_folder));
             }
             let deepest = &folders[folders.len() - 1][0];
-            files.push(One { path: deepest.join(format!("{index:07}")), bytes: *bytes, offset });
+            files.push(CopiedFile {
+                path: deepest.join(format!("{index:07}")),
+                bytes: *bytes,
+                offset,
+            });
             offset += bytes.next_multiple_of(DIRECT_BYTES as u64);
         }
         Copying {
@@ -340,7 +344,7 @@ impl<'a> Copying<'a> {
     }
 
     fn write(&mut self, index: usize) -> Result<Duration, Error> {
-        let One { path, bytes, offset } = &self.files[index];
+        let CopiedFile { path, bytes, offset } = &self.files[index];
         let (path, bytes, offset) = (path.clone(), *bytes, *offset);
         let now = || self.reactor.now();
         let begun = now();
@@ -379,7 +383,7 @@ impl<'a> Copying<'a> {
     }
 
     fn read(&mut self, index: usize) -> Result<Duration, Error> {
-        let One { path, bytes, offset } = &self.files[index];
+        let CopiedFile { path, bytes, offset } = &self.files[index];
         let (path, bytes, offset) = (path.clone(), *bytes, *offset);
         let begun = self.reactor.now();
         let mut file = self.open(&path, false)?;

@@ -9,7 +9,7 @@ use block::{BufMut, Clock, Error, Reactor};
 use super::*;
 use crate::load::{Access, Content, Hooks};
 use crate::memory::{Fault, Memory};
-use crate::suite::access::content::{BLOCK_BYTES, Stamped};
+use crate::suite::access::content::{BLOCK_BYTES, StampedPart};
 use crate::suite::access::{BlockContents, View, prepare, read_back, run};
 use crate::suite::{AfterPhase, NoAudit, NoProgress, Row as SuiteRow, Session, Ticker};
 
@@ -309,7 +309,7 @@ fn a_block_that_is_torn_inside_is_found_by_the_reading_back() {
 fn every_block_that_is_written_is_unlike_every_other() {
     let mut filled = BlockContents::nothing(1 << 20, Data::Random, 3);
     let (data, seed, numbers) = (filled.data, filled.seed, &mut filled.numbers);
-    let mut stamped = Stamped {
+    let mut stamped = StampedPart {
         data,
         seed,
         numbers,

@@ -21,7 +21,7 @@ pub(super) enum Line<'a> {
 
 /// What an option is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Takes {
+enum OptionValue {
     /// Numbers, sizes and words, between commas or colons.
     Word,
     /// The same with shares of them: `4k/60:64k/40`.
@@ -38,7 +38,7 @@ enum Takes {
     Engine,
 }
 
-use Takes::{Engine, FileFormat, Pattern, Place, Shares, Text, Word};
+use OptionValue::{Engine, FileFormat, Pattern, Place, Shares, Text, Word};
 
 /// Ways to do I/O on the files that a job has. Others bring places of their own: an export, a
 /// cluster, a program that is run.
@@ -286,7 +286,7 @@ const WORDS: &[&str] = &[
 ];
 
 /// Options that take something else.
-const OTHERS: &[(&str, Takes)] = &[
+const OTHERS: &[(&str, OptionValue)] = &[
     ("bssplit", Shares),
     ("buffer_pattern", Pattern),
     ("cmdprio_bssplit", Shares),

@@ -34,7 +34,7 @@ pub(super) enum Rule {
 
 /// A touched range of the recording, and where it goes.
 #[derive(Clone, Copy, Debug)]
-struct Moved {
+struct MovedRange {
     start: u64,
     to: u64,
 }
@@ -48,7 +48,7 @@ pub(super) struct Fit {
     pub(super) span_bytes: [u64; 2],
     /// Whether requests are rounded out to whole blocks.
     pub(super) rounds: bool,
-    moved: Vec<Moved>,
+    moved: Vec<MovedRange>,
     size_bytes: u64,
     block_bytes: u64,
 }
@@ -165,7 +165,7 @@ impl Fit {
             let new = scaled(steps_before + gap / step_bytes) - scaled(steps_before);
             steps_before += gap / step_bytes;
             at += new * step_bytes + gap % step_bytes;
-            self.moved.push(Moved { start: *start, to: at });
+            self.moved.push(MovedRange { start: *start, to: at });
             at += end - start;
         }
         self.done = Some(match () {

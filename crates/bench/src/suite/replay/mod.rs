@@ -246,7 +246,8 @@ fn measure(
         "fast" => Pace::Fast,
         _ => Pace::Closed(recording.waits().map_err(invalid)?),
     };
-    let mut one = One { device, settings, recording: &recording, fit, pace, notes: Vec::new() };
+    let mut one =
+        ReplayRun { device, settings, recording: &recording, fit, pace, notes: Vec::new() };
     let verify = one.verify(session);
     let keeps_data = info.stores_data && !info.read_only;
     let mut known = keeps_data.then(|| WriteLedger::new(info.size_bytes, session.data_seed));
@@ -261,7 +262,7 @@ fn measure(
 }
 
 /// One replay on one device.
-struct One<'a> {
+struct ReplayRun<'a> {
     device: &'a dyn Device,
     settings: &'a Settings,
     recording: &'a Recording,
@@ -270,7 +271,7 @@ struct One<'a> {
     notes: Vec<Doubt>,
 }
 
-impl One<'_> {
+impl ReplayRun<'_> {
     /// Whether reads are verified, and then whether every byte is; says why not.
     fn verify(&mut self, session: &Session<'_>) -> Option<bool> {
         let info = self.device.info();

@@ -55,7 +55,7 @@ impl Recording {
 }
 
 /// What was read last, and what of.
-struct Kept {
+struct CachedRecording {
     selection: Selection,
     /// Length and time of the file.
     version: (u64, Option<SystemTime>),
@@ -68,7 +68,7 @@ const KEPT_REQUESTS_MAX: usize = 20_000_000;
 const REQUESTS_MAX: usize = u32::MAX as usize - 1;
 
 /// The most recent last.
-static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
+static KEPT: Mutex<Vec<CachedRecording>> = Mutex::new(Vec::new());
 
 /// Reads the selected part of a file, or has it already.
 ///
@@ -83,13 +83,19 @@ pub(super) fn read(selection: &Selection) -> Result<Arc<Recording>, Error> {
     let version = (found.len(), found.modified().ok());
     // Others wait: they want the same, mostly.
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_same = |kept: &Kept| kept.selection == *selection && kept.version == version;
+    let is_same = |kept: &CachedRecording| kept.selection == *selection && kept.version == version;
     if let Some(known) = kept.iter().find(|kept| is_same(kept)) {
         return Ok(Arc::clone(&known.recording));
     }
     let recording = Arc::new(load(selection)?);
-    kept.push(Kept { selection: selection.clone(), version, recording: Arc::clone(&recording) });
-    let sum = |kept: &[Kept]| kept.iter().map(|one| one.recording.records.len()).sum::<usize>();
+    kept.push(CachedRecording {
+        selection: selection.clone(),
+        version,
+        recording: Arc::clone(&recording),
+    });
+    let sum = |kept: &[CachedRecording]| {
+        kept.iter().map(|one| one.recording.records.len()).sum::<usize>()
+    };
     while kept.len() > 1 && sum(&kept) > KEPT_REQUESTS_MAX {
         kept.remove(0);
     }

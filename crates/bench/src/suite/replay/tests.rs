@@ -17,7 +17,7 @@ use crate::suite::{NoAudit, NoProgress, Row, Ticker};
 
 /// A request as a device saw it.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct SeenRequest {
     record: Record,
     tag: u64,
 }
@@ -25,7 +25,7 @@ struct Seen {
 /// Writes down what a device is asked, and when it answers.
 struct Recorder {
     below: Memory,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    seen: Arc<Mutex<Vec<SeenRequest>>>,
 }
 
 impl Recorder {
@@ -33,7 +33,7 @@ impl Recorder {
         Recorder { below, seen: Arc::default() }
     }
 
-    fn seen(&self) -> Vec<Seen> {
+    fn seen(&self) -> Vec<SeenRequest> {
         self.seen.lock().unwrap().clone()
     }
 
@@ -63,7 +63,7 @@ impl Device for Recorder {
 
 struct RecorderChannel {
     below: Box<dyn Channel>,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    seen: Arc<Mutex<Vec<SeenRequest>>>,
     reactor: Reactor,
     open: HashMap<u64, usize>,
 }
@@ -84,7 +84,7 @@ impl Channel for RecorderChannel {
         };
         let mut seen = self.seen.lock().unwrap();
         self.open.insert(request.tag, seen.len());
-        seen.push(Seen { record, tag: request.tag });
+        seen.push(SeenRequest { record, tag: request.tag });
         drop(seen);
         self.below.submit(request);
     }
@@ -119,7 +119,11 @@ fn slower(number: usize) -> Duration {
 }
 
 /// A closed load of 2000 requests, as a device saw it, and how long it took.
-fn recorded(depth: u32, think: Duration, delay: fn(usize) -> Duration) -> (Vec<Seen>, Duration) {
+fn recorded(
+    depth: u32,
+    think: Duration,
+    delay: fn(usize) -> Duration,
+) -> (Vec<SeenRequest>, Duration) {
     let reactor = Reactor::virtual_clock();
     let device = Recorder::over(Memory::new(SIZE).delayed(delay));
     let load = Load { depth, think, operations: Some(2000), ..Load::default() };
@@ -136,7 +140,7 @@ fn recorded(depth: u32, think: Duration, delay: fn(usize) -> Duration) -> (Vec<S
     (device.seen(), sample.elapsed)
 }
 
-fn records(seen: &[Seen]) -> Vec<Record> {
+fn records(seen: &[SeenRequest]) -> Vec<Record> {
     seen.iter().map(|seen| seen.record).collect()
 }
 
@@ -165,7 +169,7 @@ fn answers(records: &[Record]) -> HashMap<u32, Vec<(u64, u32)>> {
 }
 
 /// Of requests that waited for another one of their slot, the share of which that one was found.
-fn share_found(seen: &[Seen], records: &[Record], waits: &Dependencies) -> f64 {
+fn share_found(seen: &[SeenRequest], records: &[Record], waits: &Dependencies) -> f64 {
     let answers = answers(records);
     let mut last: HashMap<u64, u32> = HashMap::new();
     let (mut found, mut all) = (0, 0);

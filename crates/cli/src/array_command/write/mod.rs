@@ -71,12 +71,12 @@ struct Image {
 }
 
 /// What one pass took.
-struct Took {
+struct PassOutcome {
     ended: PassEnd,
     time: Duration,
 }
 
-impl Took {
+impl PassOutcome {
     fn bytes_per_second(&self) -> f64 {
         self.ended.bytes as f64 / self.time.as_secs_f64().max(1e-9)
     }
@@ -205,7 +205,7 @@ struct Transfer<'a> {
 
 impl Transfer<'_> {
     /// Writes all pieces and then the rest, and makes them durable.
-    fn write(&mut self, pieces: &[Piece]) -> Result<Took, Error> {
+    fn write(&mut self, pieces: &[Piece]) -> Result<PassOutcome, Error> {
         let begin = self.reactor.now();
         let mut ended = self.pass(Work::Write, pieces, begin)?;
         let mut target = Blocking::open(&**self.target, self.reactor)?;
@@ -219,11 +219,11 @@ impl Transfer<'_> {
             ended.bytes += rest.len() as u64;
         }
         target.run(Op::Flush)?;
-        Ok(Took { ended, time: self.reactor.now().since(begin) })
+        Ok(PassOutcome { ended, time: self.reactor.now().since(begin) })
     }
 
     /// Reads all back.
-    fn compare(&mut self, pieces: &[Piece]) -> Result<Took, Error> {
+    fn compare(&mut self, pieces: &[Piece]) -> Result<PassOutcome, Error> {
         let begin = self.reactor.now();
         let mut ended = self.pass(Work::Compare, pieces, begin)?;
         let rest = self.image.rest()?;
@@ -239,7 +239,7 @@ impl Transfer<'_> {
             }
             ended.bytes += rest.len() as u64;
         }
-        Ok(Took { ended, time: self.reactor.now().since(begin) })
+        Ok(PassOutcome { ended, time: self.reactor.now().since(begin) })
     }
 
     fn pass(&mut self, work: Work, pieces: &[Piece], begin: Time) -> Result<PassEnd, Error> {
@@ -283,8 +283,8 @@ fn report(
     image: &Image,
     info: &Info,
     hole_bytes: u64,
-    written: &Took,
-    read: Option<&Took>,
+    written: &PassOutcome,
+    read: Option<&PassOutcome>,
 ) -> Result<(), Failure> {
     if output.json {
         return output.document(&json!({
@@ -295,10 +295,10 @@ fn report(
             "hole_bytes": hole_bytes,
             "target_bytes": info.size_bytes,
             "write": written.json(),
-            "read_back": read.map(Took::json),
+            "read_back": read.map(PassOutcome::json),
         }));
     }
-    let rate = |took: &Took| format!("{:.1} MB/s", took.bytes_per_second() / 1e6);
+    let rate = |took: &PassOutcome| format!("{:.1} MB/s", took.bytes_per_second() / 1e6);
     let holes = if hole_bytes > 0 {
         format!(", of which {} are holes", about(hole_bytes))
     } else {

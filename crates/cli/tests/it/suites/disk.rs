@@ -10,7 +10,7 @@ use tempfile::{NamedTempFile, TempDir};
 
 /// What the kernel counts of a disk.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Moved {
+pub(crate) struct DiskTraffic {
     pub(crate) read_bytes: u64,
     pub(crate) written_bytes: u64,
 }
@@ -58,12 +58,12 @@ impl Drop for RawDisk {
 
 /// The disk, mounted. The mount goes first.
 pub(crate) struct Disk {
-    point: Mounted,
+    point: MountPoint,
     raw: RawDisk,
 }
 
 /// Where it is mounted.
-struct Mounted(TempDir);
+struct MountPoint(TempDir);
 
 /// Whether a test can run here: as root, with loop devices and these programs. If not, that is
 /// said; in CI it is a failure.
@@ -110,7 +110,7 @@ impl Disk {
     /// One of so many MiB, with ext4 that writes nothing on its own account.
     pub(crate) fn new(mebibytes: u64) -> Disk {
         let raw = RawDisk::new(mebibytes);
-        let disk = Disk { point: Mounted(tempfile::tempdir().expect("a folder")), raw };
+        let disk = Disk { point: MountPoint(tempfile::tempdir().expect("a folder")), raw };
         let options = ["-q", "-F", "-O", "^has_journal", "-E", "lazy_itable_init=0"];
         succeed(Command::new("mkfs.ext4").args(options).arg(disk.device()));
         succeed(Command::new("mount").arg(disk.device()).arg(disk.folder()));
@@ -134,13 +134,13 @@ impl Disk {
 
     /// What it has moved since it was made (`/sys/block/NAME/stat`: requests, merged, sectors and
     /// time, of reads and of writes).
-    pub(crate) fn moved(&self) -> Moved {
+    pub(crate) fn moved(&self) -> DiskTraffic {
         let name = self.device().file_name().expect("a device has a name");
         let text = fs::read_to_string(Path::new("/sys/block").join(name).join("stat"))
             .expect("the kernel counts");
         let fields: Vec<u64> =
             text.split_whitespace().map(|field| field.parse().expect("a number")).collect();
-        Moved { read_bytes: fields[2] * 512, written_bytes: fields[6] * 512 }
+        DiskTraffic { read_bytes: fields[2] * 512, written_bytes: fields[6] * 512 }
     }
 
     /// Bytes that files can still take.
@@ -161,7 +161,7 @@ impl Disk {
     }
 }
 
-impl Mounted {
+impl MountPoint {
     fn is_mounted(&self) -> bool {
         let above = self.0.path().parent().and_then(|above| fs::metadata(above).ok());
         let here = fs::metadata(self.0.path()).ok();
@@ -169,7 +169,7 @@ impl Mounted {
     }
 }
 
-impl Drop for Mounted {
+impl Drop for MountPoint {
     fn drop(&mut self) {
         if self.is_mounted() {
             let _ = Command::new("umount").arg("--lazy").arg(self.0.path()).status();

@@ -10,7 +10,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use testkit::{Browser, KeptPictures, chromium};
 
-use crate::ui::{Place, screenshots};
+use crate::ui::{UiFolder, screenshots};
 
 const PARTS: [&str; 6] = ["header", "#arrays", "#runs", "#board", "#plan", "#drives"];
 
@@ -163,7 +163,7 @@ fn settle(browser: &mut Browser, address: &str) {
 #[test]
 fn the_page_looks_as_it_did_in_both_languages() {
     let Some(chromium) = chromium() else { return };
-    let place = Place::new();
+    let place = UiFolder::new();
     let page = place.page(&["--allow-changes", "--lang", "en"]);
     let mut browser = Browser::start(&chromium);
     let mut pictures = kept();
@@ -220,7 +220,7 @@ fn the_page_looks_as_it_did_in_both_languages() {
 #[test]
 fn the_page_begins_in_japanese_where_it_is_asked_for() {
     let Some(chromium) = chromium() else { return };
-    let place = Place::new();
+    let place = UiFolder::new();
     place.run_plan("a run");
     let page = place.page(&["--lang", "ja"]);
     let mut browser = Browser::start(&chromium);
@@ -238,7 +238,7 @@ fn the_page_begins_in_japanese_where_it_is_asked_for() {
 #[test]
 fn a_page_that_looks_otherwise_is_found() {
     let Some(chromium) = chromium() else { return };
-    let place = Place::new();
+    let place = UiFolder::new();
     let page = place.page(&["--allow-changes", "--lang", "en"]);
     let mut browser = Browser::start(&chromium);
     let kept = kept();

@@ -19,11 +19,11 @@ use testkit::{Browser, chromium};
 const RAIDLOOM: &str = env!("CARGO_BIN_EXE_raidloom");
 
 /// A folder with arrays and runs of its own. What runs in it ends with it, however a test ends.
-struct Place(tempfile::TempDir);
+struct UiFolder(tempfile::TempDir);
 
-impl Place {
-    fn new() -> Place {
-        Place(tempfile::tempdir().unwrap())
+impl UiFolder {
+    fn new() -> UiFolder {
+        UiFolder(tempfile::tempdir().unwrap())
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -76,7 +76,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for UiFolder {
     fn drop(&mut self) {
         for folder in fs::read_dir(self.path("runtime")).into_iter().flatten().flatten() {
             let name = folder.file_name().into_string().unwrap();
@@ -170,7 +170,7 @@ fn parsed(answer: &str) -> (u16, Value) {
 /// "loopback only, a random token in the address, Origin and Host checked".
 #[test]
 fn only_the_page_itself_is_answered() {
-    let place = Place::new();
+    let place = UiFolder::new();
     let page = place.page(&["--allow-changes"]);
     let own = format!("http://{}", page.host);
     let localhost = page.host.replace("127.0.0.1", "localhost");
@@ -224,7 +224,7 @@ fn only_the_page_itself_is_answered() {
 
 #[test]
 fn a_page_for_others_and_a_folder_that_is_not_there_are_refused() {
-    let place = Place::new();
+    let place = UiFolder::new();
     for (flags, said) in [
         (["--listen", "0.0.0.0:0"], "127.0.0.1:PORT"),
         (["--listen", "[::]:0"], "127.0.0.1:PORT"),
@@ -241,7 +241,7 @@ fn a_page_for_others_and_a_folder_that_is_not_there_are_refused() {
 /// "nothing is changed unless started with --allow-changes".
 #[test]
 fn nothing_is_changed_without_leave() {
-    let place = Place::new();
+    let place = UiFolder::new();
     let page = place.page(&[]);
     let before = names(place.0.path());
     let target = json!(place.0.path());
@@ -272,7 +272,7 @@ fn names(folder: &Path) -> Vec<String> {
 
 #[test]
 fn bad_input_is_answered_in_one_line() {
-    let place = Place::new();
+    let place = UiFolder::new();
     let page = place.page(&["--allow-changes"]);
     for (path, body, code, said) in [
         ("/api/do", "what", 400, "expected value"),
@@ -302,7 +302,7 @@ fn bad_input_is_answered_in_one_line() {
 /// "Same JSON as the control socket and `--json`; server-sent events".
 #[test]
 fn what_is_shown_is_what_the_verbs_say() {
-    let place = Place::new();
+    let place = UiFolder::new();
     place.run_plan("<b>a run</b>");
     place.ok(&["array", "start", "--name", "tank", "raid1(ram:1MiB, ram:1MiB)"]);
     let page = place.page(&[]);
@@ -346,7 +346,7 @@ fn what_is_shown_is_what_the_verbs_say() {
 /// `watch` and the page say of a finished run what its report says first, in both languages.
 #[test]
 fn a_finished_run_says_what_its_report_says() {
-    let place = Place::new();
+    let place = UiFolder::new();
     let mut said: BTreeMap<String, [Vec<String>; 2]> = BTreeMap::new();
     let noises = Noise::FAIR.into_iter().chain([Noise::CarriedOver]).enumerate();
     for (seed, noise) in noises {
@@ -378,7 +378,7 @@ fn a_finished_run_says_what_its_report_says() {
 /// The board is told to end with the page, and leaves nothing behind.
 #[test]
 fn the_page_ends_in_order_with_what_it_has_begun() {
-    let place = Place::new();
+    let place = UiFolder::new();
     fs::create_dir(place.path("target")).unwrap();
     let mut page = place.page(&["--allow-changes"]);
     let board = json!({
@@ -446,7 +446,7 @@ fn look_over(browser: &mut Browser, name: &str) {
 }
 
 /// An array on files: made, a member failed, and replaced.
-fn click_array(browser: &mut Browser, place: &Place) {
+fn click_array(browser: &mut Browser, place: &UiFolder) {
     browser.click("#make-details summary");
     browser.fill("#make [name=name]", "tank");
     browser.fill("#make [name=level]", "1");
@@ -478,7 +478,7 @@ fn click_array(browser: &mut Browser, place: &Place) {
 }
 
 /// The board, on a folder, one access.
-fn click_board(browser: &mut Browser, place: &Place) {
+fn click_board(browser: &mut Browser, place: &UiFolder) {
     fs::create_dir(place.path("target")).unwrap();
     browser.fill("#board [name=target]", place.path("target").to_str().unwrap());
     browser.value("document.querySelector('#board details').open = true");
@@ -499,7 +499,7 @@ fn click_board(browser: &mut Browser, place: &Place) {
 }
 
 /// A plan, wrong and right, saved and run; a longer one stopped and gone on with.
-fn click_plan(browser: &mut Browser, place: &Place, page: &Page) {
+fn click_plan(browser: &mut Browser, place: &UiFolder, page: &Page) {
     browser.fill("#plan-text", "schema = 1\nname = \"x\"\nnonsense = 1\n");
     browser.until("/nonsense/.test(document.querySelector('#plan-error').textContent)");
     browser.fill("#plan-form [name=chunks]", "16KiB, 64KiB, 256KiB");
@@ -546,7 +546,7 @@ fn click_plan(browser: &mut Browser, place: &Place, page: &Page) {
 }
 
 /// A run that goes on elsewhere is watched.
-fn click_run(browser: &mut Browser, place: &Place) {
+fn click_run(browser: &mut Browser, place: &UiFolder) {
     let plan = fs::read_to_string(place.path("plan.toml")).unwrap();
     let longer = plan
         .replace("models = [", "#")
@@ -570,7 +570,7 @@ fn click_run(browser: &mut Browser, place: &Place) {
 #[test]
 fn the_page_is_clicked_through() {
     let Some(chromium) = chromium() else { return };
-    let place = Place::new();
+    let place = UiFolder::new();
     place.run_plan("<img src=x onerror=alert(1)>");
     fs::write(place.path("c.img"), vec![0; 32 << 20]).unwrap();
     let page = place.page(&["--allow-changes"]);
@@ -611,7 +611,7 @@ fn the_page_is_clicked_through() {
 #[test]
 fn a_page_that_only_looks_has_no_buttons() {
     let Some(chromium) = chromium() else { return };
-    let place = Place::new();
+    let place = UiFolder::new();
     place.ok(&["array", "start", "--name", "tank", "raid1(ram:1MiB, ram:1MiB)"]);
     let page = place.page(&[]);
     let mut browser = Browser::start(&chromium);

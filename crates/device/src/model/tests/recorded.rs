@@ -57,7 +57,7 @@ struct Facts {
 
 /// A recorded request.
 #[derive(Clone, Copy, Debug)]
-struct Recorded {
+struct RecordedRequest {
     write: bool,
     sector: u64,
     sectors: u64,
@@ -92,7 +92,7 @@ fn read_facts(text: &str) -> Result<BTreeMap<String, Facts>, String> {
 }
 
 /// The requests of a recording's file; `name` is for messages.
-fn read_requests(name: &str, text: &str) -> Result<Vec<Recorded>, String> {
+fn read_requests(name: &str, text: &str) -> Result<Vec<RecordedRequest>, String> {
     let mut requests = Vec::new();
     for (index, line) in text.lines().enumerate().skip(1) {
         let wrong = |what: &str| format!("{name}:{}: {what}: `{line}`", index + 1);
@@ -110,7 +110,7 @@ fn read_requests(name: &str, text: &str) -> Result<Vec<Recorded>, String> {
             _ => Err(wrong("a time is no number of microseconds")),
         };
         let whole = |text: &str| text.parse::<u64>().map_err(|_| wrong("no number of sectors"));
-        let request = Recorded {
+        let request = RecordedRequest {
             write,
             sector: whole(sector)?,
             sectors: whole(sectors)?,
@@ -151,7 +151,7 @@ fn line_through(points: &[(f64, f64)]) -> Option<(f64, f64)> {
 
 /// A drive with what fits its recording, and whether its writes wait for the media.
 #[derive(Clone, Debug)]
-struct Fitted {
+struct FittedDrive {
     parameters: Parameters,
     writes_through: bool,
 }
@@ -211,7 +211,7 @@ const KNOBS: [Knob; 10] = [
 ];
 
 /// What the facts and the closed forms say.
-fn begin(facts: &Facts, requests: &[Recorded]) -> Fitted {
+fn begin(facts: &Facts, requests: &[RecordedRequest]) -> FittedDrive {
     let turn_us = facts.revolution_ms * 1e3;
     let mut model = super::parameters();
     let disk = &mut model.disk;
@@ -237,7 +237,8 @@ fn begin(facts: &Facts, requests: &[Recorded]) -> Fitted {
     let writes_through = median(&mut times(true)) > 0.35 * turn_us;
     // What never waited for the media: interface and overhead alone.
     let quick = |write: bool| -> Option<(f64, f64)> {
-        let is_quick = |one: &&Recorded| one.write == write && one.response_us < 0.25 * turn_us;
+        let is_quick =
+            |one: &&RecordedRequest| one.write == write && one.response_us < 0.25 * turn_us;
         let points: Vec<(f64, f64)> = requests
             .iter()
             .filter(is_quick)
@@ -255,11 +256,11 @@ fn begin(facts: &Facts, requests: &[Recorded]) -> Fitted {
     model.link.hold = Hold::Burst;
     model.link.bandwidth = quantity(1e9, "bytes/s");
     model.link.command_time = quantity(0.0, "us");
-    Fitted { parameters: model, writes_through }
+    FittedDrive { parameters: model, writes_through }
 }
 
 /// The times that the model takes for the requests, each after the one before and its gap.
-fn replay(fitted: &Fitted, requests: &[Recorded]) -> Vec<f64> {
+fn replay(fitted: &FittedDrive, requests: &[RecordedRequest]) -> Vec<f64> {
     let mut machine = Machine::new(&fitted.parameters);
     machine.add_disk(&fitted.parameters, 1);
     let capacity = machine.capacity(0);
@@ -292,11 +293,11 @@ struct Strata {
 }
 
 impl Strata {
-    fn distance(before: Option<&Recorded>, request: &Recorded) -> u64 {
+    fn distance(before: Option<&RecordedRequest>, request: &RecordedRequest) -> u64 {
         before.map_or(0, |before| request.sector.abs_diff(before.sector + before.sectors))
     }
 
-    fn new(requests: &[Recorded]) -> Strata {
+    fn new(requests: &[RecordedRequest]) -> Strata {
         let mut distances: Vec<u64> =
             requests.windows(2).map(|pair| Strata::distance(Some(&pair[0]), &pair[1])).collect();
         distances.sort_unstable();
@@ -309,7 +310,7 @@ impl Strata {
     /// Drive's and model's times of each stratum, of the requests from `first` on.
     fn split(
         &self,
-        requests: &[Recorded],
+        requests: &[RecordedRequest],
         times: &[f64],
         first: usize,
     ) -> BTreeMap<Stratum, Times> {
@@ -350,7 +351,7 @@ fn demerit([drive, model]: &Times) -> f64 {
 /// How far the model is off on requests that it is fitted to. A stratum that it cannot explain
 /// counts for little more than one that it explains badly, so that it does not draw the parameters
 /// away from all others; the mean time counts beyond a tenth of what it may be off by.
-fn misfit(fitted: &Fitted, requests: &[Recorded], strata: &Strata) -> f64 {
+fn misfit(fitted: &FittedDrive, requests: &[RecordedRequest], strata: &Strata) -> f64 {
     let times = replay(fitted, requests);
     let all = strata.split(requests, &times, 0);
     let bounded = |error: f64| error / (error + 0.2);
@@ -361,7 +362,11 @@ fn misfit(fitted: &Fitted, requests: &[Recorded], strata: &Strata) -> f64 {
 }
 
 /// Changes one parameter after the other, in steps that shrink, while that lessens the misfit.
-fn descend(start: Fitted, requests: &[Recorded], strata: &Strata) -> (Fitted, f64) {
+fn descend(
+    start: FittedDrive,
+    requests: &[RecordedRequest],
+    strata: &Strata,
+) -> (FittedDrive, f64) {
     let mut least = misfit(&start, requests, strata);
     let mut best = start;
     for factor in [1.5, 1.2, 1.1, 1.5, 1.2, 1.08, 1.04, 1.2, 1.08, 1.04, 1.02] {
@@ -384,7 +389,7 @@ fn descend(start: Fitted, requests: &[Recorded], strata: &Strata) -> (Fitted, f6
 }
 
 /// The drive that fits the requests best, of descents from several seek curves.
-fn fit(facts: &Facts, requests: &[Recorded]) -> Fitted {
+fn fit(facts: &Facts, requests: &[RecordedRequest]) -> FittedDrive {
     let strata = Strata::new(requests);
     let from = |(base_ms, root_ms): (f64, f64)| {
         let mut start = begin(facts, requests);
@@ -407,7 +412,7 @@ struct Score {
     times: Times,
 }
 
-fn score(fitted: &Fitted, requests: &[Recorded], first: usize) -> Score {
+fn score(fitted: &FittedDrive, requests: &[RecordedRequest], first: usize) -> Score {
     let times = replay(fitted, requests);
     let split = Strata::new(&requests[..first]).split(requests, &times, first);
     let strata: BTreeMap<_, f64> = split.iter().map(|(key, both)| (*key, demerit(both))).collect();
@@ -437,7 +442,7 @@ fn score(fitted: &Fitted, requests: &[Recorded], first: usize) -> Score {
 }
 
 /// The drives of a folder, each with its facts and all that was recorded of it.
-fn read_folder(folder: &Path) -> Result<Vec<(String, Facts, Vec<Recorded>)>, String> {
+fn read_folder(folder: &Path) -> Result<Vec<(String, Facts, Vec<RecordedRequest>)>, String> {
     let failed = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
     let mut facts = read_facts(KNOWN_DRIVES)?;
     if let Ok(text) = fs::read_to_string(folder.join("README.md")) {
@@ -454,7 +459,7 @@ fn read_folder(folder: &Path) -> Result<Vec<(String, Facts, Vec<Recorded>)>, Str
         }
     }
     files.sort();
-    let mut drives: Vec<(String, Facts, Vec<Recorded>)> = Vec::new();
+    let mut drives: Vec<(String, Facts, Vec<RecordedRequest>)> = Vec::new();
     for (drive, _, name) in files {
         let path = folder.join(&name);
         let text = fs::read_to_string(&path).map_err(|error| failed(&path, error))?;
@@ -479,7 +484,7 @@ fn read_folder(folder: &Path) -> Result<Vec<(String, Facts, Vec<Recorded>)>, Str
 }
 
 /// The table of scores.
-fn score_table(scores: &[(String, Facts, Fitted, Score)]) -> String {
+fn score_table(scores: &[(String, Facts, FittedDrive, Score)]) -> String {
     let mut text = String::from(
         "| drive | writes | median over strata | 90th percentile | mean time | coverage | worst \
         stratum |\n| --- | --- | ---: | ---: | ---: | ---: | --- |\n",
@@ -516,8 +521,8 @@ fn score_table(scores: &[(String, Facts, Fitted, Score)]) -> String {
 }
 
 /// The distributions of the drives with the least and the largest median.
-fn distribution_table(scores: &[(String, Facts, Fitted, Score)]) -> String {
-    let mut by_median: Vec<&(String, Facts, Fitted, Score)> = scores.iter().collect();
+fn distribution_table(scores: &[(String, Facts, FittedDrive, Score)]) -> String {
+    let mut by_median: Vec<&(String, Facts, FittedDrive, Score)> = scores.iter().collect();
     by_median.sort_by(|one, other| one.3.median.total_cmp(&other.3.median));
     let shares = [0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95];
     let mut text = String::from(
@@ -572,10 +577,10 @@ fn recordings_of_real_drives() {
 }
 
 /// A recording of a modelled drive: a third follows what came before, a third lies near it.
-fn recording_of(fitted: &Fitted, count: usize) -> Vec<Recorded> {
+fn recording_of(fitted: &FittedDrive, count: usize) -> Vec<RecordedRequest> {
     let mut random = Random::new(7);
     let capacity = fitted.parameters.disk.capacity.value / SECTOR_BYTES;
-    let mut requests: Vec<Recorded> = Vec::new();
+    let mut requests: Vec<RecordedRequest> = Vec::new();
     let mut end = capacity / 2;
     for _ in 0..count {
         let sectors = 4 * (1 + random.below(4));
@@ -588,7 +593,7 @@ fn recording_of(fitted: &Fitted, count: usize) -> Vec<Recorded> {
         end = sector + sectors;
         let gap_us = 5e3 + 3e4 * random.fraction();
         let write = random.below(3) == 0;
-        requests.push(Recorded { write, sector, sectors, response_us: 1.0, gap_us });
+        requests.push(RecordedRequest { write, sector, sectors, response_us: 1.0, gap_us });
     }
     let times = replay(fitted, &requests);
     requests.iter_mut().zip(times).for_each(|(request, time)| request.response_us = time);

@@ -344,19 +344,19 @@ fn plain_ends(piece: Option<Piece>) -> Option<(u64, u64, f64)> {
 }
 
 /// Both caches, asked the same.
-struct Both {
+struct CachePair {
     fast: cache::WriteCache,
     plain: WriteCache,
     span: u64,
 }
 
-impl Both {
-    fn new(random: &mut Random) -> Both {
+impl CachePair {
+    fn new(random: &mut Random) -> CachePair {
         let (size, block) = (1 << (8 + random.below(5)), 1 << random.below(4));
         let window = 1 + random.below(12) as usize;
         let entries =
             if random.below(2) == 0 { usize::MAX } else { window + random.below(40) as usize };
-        Both {
+        CachePair {
             fast: cache::WriteCache::new(size, window, entries, block),
             plain: WriteCache::new(size, window, entries, block),
             span: size * (1 + random.below(8)),
@@ -426,7 +426,7 @@ fn it_answers_as_a_plain_cache_does_whatever_is_asked() {
     for seed in 0..400 {
         println!("seed {seed}");
         let mut random = Random::new(seed);
-        let mut both = Both::new(&mut random);
+        let mut both = CachePair::new(&mut random);
         for _ in 0..1000 {
             if random.below(3) == 0 {
                 both.write_out(&mut random);

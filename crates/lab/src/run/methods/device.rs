@@ -6,9 +6,9 @@ use serve::OpenStack;
 
 use super::method::{Method, RowGroup, VisitResult, Work};
 use crate::order;
-use crate::run::found::VisitFailure;
 use crate::run::rows::OpenedTarget;
 use crate::run::visits::Visit;
+use crate::run::workload_result::VisitFailure;
 
 /// A stack that is open.
 pub(super) struct OnDevice {

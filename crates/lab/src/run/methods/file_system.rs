@@ -13,9 +13,9 @@ use results::Doubt;
 use super::method::{Method, RowGroup, VisitResult, Work};
 use crate::order;
 use crate::run::attached::MountedExport;
-use crate::run::found::VisitFailure;
 use crate::run::rows::OpenedTarget;
 use crate::run::visits::Visit;
+use crate::run::workload_result::VisitFailure;
 
 /// A file system that is mounted.
 pub(super) struct OnFileSystem {

@@ -6,9 +6,9 @@ use host::Error;
 use reactor::Reactor;
 
 use super::method::{Method, RowGroup, VisitResult, Work};
-use crate::run::found::VisitFailure;
 use crate::run::rows::OpenedTarget;
 use crate::run::visits::Visit;
+use crate::run::workload_result::VisitFailure;
 use crate::stacks;
 
 /// A folder that is there already.

@@ -16,9 +16,9 @@ use results::WorkTarget;
 use super::method::{GuestEnd, Method, RowGroup, VisitResult, Work};
 use crate::order;
 use crate::plan::suite;
-use crate::run::found::{VisitFailure, WorkloadResult};
 use crate::run::in_guest::{self, Job};
 use crate::run::visits::Visit;
+use crate::run::workload_result::{VisitFailure, WorkloadResult};
 use crate::run::{limit, rows};
 
 /// Nothing stays booted between the suites.

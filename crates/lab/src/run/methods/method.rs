@@ -7,16 +7,16 @@ use reactor::Reactor;
 use results::Doubt;
 
 use crate::run::ahead::UnitReceiver;
-use crate::run::found::VisitFailure;
 use crate::run::in_guest::GuestRows;
 use crate::run::observer::Observer;
 use crate::run::resources::Resources;
 use crate::run::rows::{self, OpenedTarget};
 use crate::run::visits::{Visit, Visits};
+use crate::run::workload_result::VisitFailure;
 
 /// What guests found that were booted together with earlier ones.
 #[derive(Default)]
-pub(in crate::run) struct Booted {
+pub(in crate::run) struct BootedGuests {
     /// By block, position and first workload.
     pub(super) ended: BTreeMap<(u32, usize, usize), GuestEnd>,
     /// How long one of the guests took that were booted last, side by side.
@@ -35,7 +35,7 @@ pub(in crate::run) struct Work<'a, 'b, 'c> {
     pub(in crate::run) visits: &'a mut Visits<'b>,
     pub(in crate::run) resources: &'a mut Resources<'b>,
     /// What guests found that were booted beside earlier ones.
-    pub(in crate::run) booted: &'a mut Booted,
+    pub(in crate::run) booted: &'a mut BootedGuests,
     /// What is found on modelled disks, where the visit is on such.
     pub(in crate::run) ahead: Option<&'a mut UnitReceiver<'c>>,
     pub(in crate::run) observer: &'a mut dyn Observer,

@@ -21,15 +21,15 @@ mod power_cuts;
 
 use results::{Clock, WorkTarget, safety};
 
-use super::found::VisitFailure;
 use super::visits::Visit;
+use super::workload_result::VisitFailure;
 use crate::cell::Cell;
 use device::OnDevice;
 use file_system::OnFileSystem;
 use folder::InFolder;
 use guest::InGuest;
 use method::Method;
-pub(super) use method::{Booted, Work};
+pub(super) use method::{BootedGuests, Work};
 use models::OnModels;
 pub(super) use models::units;
 use power_cuts::PowerCuts;

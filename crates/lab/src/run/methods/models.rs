@@ -8,9 +8,9 @@ use super::method::{Method, RowGroup, VisitResult, Work};
 use crate::order;
 use crate::plan::suite;
 use crate::run::ahead::{Unit, UnitEnd};
-use crate::run::found::VisitFailure;
 use crate::run::rows::{Recorder, RowSink};
 use crate::run::visits::{Visit, Visits};
+use crate::run::workload_result::VisitFailure;
 
 /// Nothing stays open between the suites.
 pub(super) struct OnModels;

@@ -4,9 +4,9 @@ use host::Error;
 
 use super::method::{Method, RowGroup, VisitResult, Work};
 use crate::pull::run_apart;
-use crate::run::found::{VisitFailure, WorkloadResult};
 use crate::run::visits::Visit;
-use crate::run::{limit, pulled};
+use crate::run::workload_result::{VisitFailure, WorkloadResult};
+use crate::run::{limit, pull_rows};
 
 /// Nothing is open between the tests.
 pub(super) struct PowerCuts;
@@ -50,7 +50,7 @@ fn pull(
     let plan = work.visits.plan();
     let row = &plan.workloads[workload];
     let options =
-        pulled::options(plan, row, visit.cell, visit.block, work.resources.opener.folder)?;
+        pull_rows::options(plan, row, visit.cell, visit.block, work.resources.opener.folder)?;
     let Some(program) = work.resources.puller else {
         return Err(Error::failed("nothing was named that makes power cuts"));
     };
@@ -62,5 +62,5 @@ fn pull(
     if is_over {
         return Err(Error::failed(limit::over(limit)));
     }
-    Ok(outcome?.map(|outcome| pulled::found(&options, &outcome)))
+    Ok(outcome?.map(|outcome| pull_rows::found(&options, &outcome)))
 }

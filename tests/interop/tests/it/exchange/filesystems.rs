@@ -6,9 +6,9 @@ use std::path::Path;
 use std::process::Command;
 
 use array::md::Consistency;
-use interop::{Job, Kept, Machine, Shape, Sizes, create, member_paths, noise, said};
+use interop::{Job, KeptArray, Machine, Shape, Sizes, create, member_paths, noise, said};
 
-use crate::exchange::{Wrong, folder, run};
+use crate::exchange::{Problems, folder, run};
 
 const SEED: u64 = 0x6578_7434_6578_7434;
 
@@ -56,7 +56,7 @@ fn host(program: &str, arguments: &[&str]) -> Result<(), String> {
 fn write_array(shape: &Shape, name: &str, folder: &Path, files: &Path) -> Result<(), String> {
     let members = member_paths(folder, name, shape);
     create(&members, shape, Consistency::Resync)?;
-    let kept = Kept::start(&members, &[])?;
+    let kept = KeptArray::start(&members, &[])?;
     let size = kept.read_all()?.len();
     let image = folder.join("image");
     fs::write(&image, vec![0; size]).map_err(|error| error.to_string())?;
@@ -86,7 +86,7 @@ fn file_systems_pass_from_raidloom_to_the_kernel() {
             .map(|(name, shape)| Job::new("mount", name, *shape, &files))
             .collect::<Vec<_>>(),
     );
-    let mut wrong = Wrong::default();
+    let mut wrong = Problems::default();
     named
         .iter()
         .for_each(|(name, _)| wrong.expect(name, "files", said(&lines, name, "files"), "equal"));
@@ -102,7 +102,7 @@ fn read_array(
     files: &Path,
     absent: &[usize],
 ) -> Result<(), String> {
-    let kept = Kept::start(&member_paths(folder, name, shape), absent)?;
+    let kept = KeptArray::start(&member_paths(folder, name, shape), absent)?;
     let image = folder.join("image");
     let bytes = kept.read_all()?;
     fs::File::create(&image)
@@ -135,7 +135,7 @@ fn file_systems_pass_from_the_kernel_to_raidloom() {
             .map(|(name, shape)| Job::new("format", name, *shape, &files))
             .collect::<Vec<_>>(),
     );
-    let mut wrong = Wrong::default();
+    let mut wrong = Problems::default();
     for (name, shape) in &named {
         wrong.take(name, read_array(shape, name, folder.path(), &files, &[]));
         if shape.tolerated() > 0 {

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use array::md::{Consistency, Layout, Level};
 use block::SECTOR_BYTES;
 use interop::{
-    Job, Kept, Machine, Opened, Shape, Sizes, assembled, create, difference, member_paths, noise,
-    open, roles_text, said,
+    Job, KeptArray, Machine, OpenOutcome, Shape, Sizes, assembled, create, difference,
+    member_paths, noise, open, roles_text, said,
 };
 
-use crate::exchange::{Wrong, folder, run};
+use crate::exchange::{Problems, folder, run};
 
 const SEED: u64 = 0x0072_6169_646c_6f6f;
 /// More than any of the arrays holds, in bytes.
@@ -93,8 +93,8 @@ fn compare(
     expected: &[u8],
 ) -> Result<Option<String>, String> {
     let (mut channel, size, text) = match open(members, absent, true)? {
-        Opened::Refused(_) => return Ok(Some("refused".to_owned())),
-        Opened::Ready(channel, size, text) => (channel, size, text),
+        OpenOutcome::Refused(_) => return Ok(Some("refused".to_owned())),
+        OpenOutcome::Ready(channel, size, text) => (channel, size, text),
     };
     let mut found = vec![0; size as usize];
     channel.read_slice(0, &mut found).map_err(|error| format!("{text}: {error}"))?;
@@ -115,7 +115,7 @@ fn loses_data(shape: &Shape, absent: &[usize]) -> bool {
 }
 
 /// Everything that raidloom can find wrong with an array that md made.
-fn examine(name: &str, shape: &Shape, members: &[PathBuf], expected: &[u8], wrong: &mut Wrong) {
+fn examine(name: &str, shape: &Shape, members: &[PathBuf], expected: &[u8], wrong: &mut Problems) {
     let assembly = match assembled(members, &[]) {
         Ok((assembly, _)) => assembly,
         Err(error) => return wrong.note(name, error),
@@ -145,7 +145,7 @@ fn examine(name: &str, shape: &Shape, members: &[PathBuf], expected: &[u8], wron
     if shape.md_level().is_redundant() {
         wrong.take(
             name,
-            Kept::start(members, &[]).and_then(|kept| kept.scrub().and_then(|_| kept.stop())),
+            KeptArray::start(members, &[]).and_then(|kept| kept.scrub().and_then(|_| kept.stop())),
         );
     }
 }
@@ -160,7 +160,7 @@ fn the_kernel_wrote_these(arrays: Vec<(String, Shape)>, sizes: Sizes, seed: u64)
     let content = noise(seed, CONTENT_BYTES);
     let content_path = folder.path().join("content");
     fs::write(&content_path, &content).expect("written");
-    let mut wrong = Wrong::default();
+    let mut wrong = Problems::default();
     // Each array holds another part, so that what an earlier one left is wrong in a later one.
     let skip = |number: usize| (number as u64) * 33 * SECTOR_BYTES;
     let arrays: Vec<(usize, (String, Shape))> = arrays.into_iter().enumerate().collect();
@@ -186,7 +186,7 @@ fn the_kernel_wrote_these(arrays: Vec<(String, Shape)>, sizes: Sizes, seed: u64)
 /// Makes an array, fills it and writes over it here and there. Returns its content.
 fn write_array(members: &[PathBuf], shape: &Shape, seed: u64) -> Result<Vec<u8>, String> {
     create(members, shape, Consistency::Resync)?;
-    let Opened::Ready(mut channel, size, text) = open(members, &[], false)? else {
+    let OpenOutcome::Ready(mut channel, size, text) = open(members, &[], false)? else {
         return Err("is refused".to_owned());
     };
     let mut random = fastrand::Rng::with_seed(seed);
@@ -230,7 +230,7 @@ fn the_kernel_reads(sizes: Sizes, seed: u64) {
 fn the_kernel_reads_these(mut arrays: Vec<(String, Shape)>, sizes: Sizes, seed: u64) {
     let folder = folder();
     let machine = Machine::new(folder.path(), sizes, !seed).expect("images");
-    let mut wrong = Wrong::default();
+    let mut wrong = Problems::default();
     let is_planted = |name: &str| name == "planted";
     arrays.push(("planted".to_owned(), Shape::new("5", "parity-last", 4, sizes)));
     for (batch, number) in arrays.chunks(ARRAYS_AT_ONCE).zip(0_u64..) {

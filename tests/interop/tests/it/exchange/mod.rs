@@ -24,9 +24,9 @@ fn run(machine: &Machine, jobs: &[Job<'_>]) -> Vec<String> {
 
 /// What is wrong, gathered so that all of it is seen at once.
 #[derive(Default)]
-struct Wrong(Vec<String>);
+struct Problems(Vec<String>);
 
-impl Wrong {
+impl Problems {
     fn note(&mut self, name: &str, problem: impl std::fmt::Display) {
         self.0.push(format!("{name}: {problem}"));
     }

@@ -5,9 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use array::md::Consistency;
-use interop::{Job, Kept, Machine, Shape, Sizes, create, difference, member_paths, noise, said};
+use interop::{
+    Job, KeptArray, Machine, Shape, Sizes, create, difference, member_paths, noise, said,
+};
 
-use crate::exchange::{Wrong, folder, run};
+use crate::exchange::{Problems, folder, run};
 
 const SEED: u64 = 0x7265_6275_696c_6421;
 const CONTENT_BYTES: usize = 48 << 20;
@@ -65,7 +67,7 @@ fn write_file(path: &Path, bytes: &[u8]) {
 /// Fills the places of those who are gone and lets raidloom do the rest. What the array then holds
 /// has to be `expected`.
 fn mend(case: &Case, members: &[PathBuf], expected: &[u8], seed: u64) -> Result<(), String> {
-    let kept = Kept::start(members, &case.gone)?;
+    let kept = KeptArray::start(members, &case.gone)?;
     if let Some(difference) = difference(&kept.read_all()?, expected) {
         return Err(format!("without {:?}: {difference}", case.gone));
     }
@@ -113,7 +115,7 @@ fn what_the_kernel_degraded_raidloom_makes_whole() {
         })
         .collect();
     let lines = run(&machine, &jobs);
-    let mut wrong = Wrong::default();
+    let mut wrong = Problems::default();
     let mut expected = Vec::new();
     for (case, seed) in cases.iter().zip(SEED..) {
         let size: usize = said(&lines, &case.name, "size").parse().expect("a size in bytes");
@@ -143,7 +145,7 @@ fn what_the_kernel_degraded_raidloom_makes_whole() {
 /// Fills an array, has its members fail, and writes on. Returns its content.
 fn degrade(case: &Case, members: &[PathBuf], seed: u64) -> Result<Vec<u8>, String> {
     create(members, &case.shape, case.consistency())?;
-    let kept = Kept::start(members, &[])?;
+    let kept = KeptArray::start(members, &[])?;
     let mut content = noise(seed, kept.read_all()?.len());
     kept.write(0, &content)?;
     case.gone
@@ -188,14 +190,14 @@ fn what_raidloom_degraded_the_kernel_makes_whole() {
         })
         .collect();
     let lines = run(&machine, &jobs);
-    let mut wrong = Wrong::default();
+    let mut wrong = Problems::default();
     for (case, content) in cases.iter().zip(&contents) {
         let name = &case.name;
         wrong.expect(name, "content", said(&lines, name, "content"), "equal");
         wrong.expect(name, "mismatches", said(&lines, name, "mismatches"), "0");
         wrong.expect(name, "mended", said(&lines, name, "mended"), "equal");
         let members = member_paths(folder.path(), name, &case.shape);
-        let again = Kept::start(&members, &[]).and_then(|kept| {
+        let again = KeptArray::start(&members, &[]).and_then(|kept| {
             let found = kept.read_all()?;
             kept.scrub()?;
             kept.stop()?;

@@ -11,7 +11,7 @@ use interop::{Job, Machine, Shape, Sizes, difference, member_path, noise, said};
 use mdtools::AssemblyOptions;
 use stack::BuildContext;
 
-use crate::exchange::{Wrong, folder, run};
+use crate::exchange::{Problems, folder, run};
 
 const SEED: u64 = 0x7265_7363;
 const CONTENT_BYTES: usize = 32 << 20;
@@ -49,7 +49,7 @@ fn compare(
     members: &[PathBuf],
     is_redundant: bool,
     expected: &[u8],
-    wrong: &mut Wrong,
+    wrong: &mut Problems,
 ) {
     let one_less = (0..members.len()).filter(|_| is_redundant).map(Some);
     for absent in [None].into_iter().chain(one_less) {
@@ -102,7 +102,7 @@ fn arrays_of_the_kernel_with_old_superblocks_are_read() {
     };
     let jobs: Vec<Job<'_>> = shapes.iter().map(|(name, shape)| job((name, *shape))).collect();
     let lines = run(&machine, &jobs);
-    let mut wrong = Wrong::default();
+    let mut wrong = Problems::default();
     for (name, shape) in &shapes {
         wrong.expect(name, "what the kernel reads", said(&lines, name, "content"), "equal");
         let size: usize = said(&lines, name, "size").parse().expect("a size in bytes");
@@ -149,7 +149,7 @@ fn arrays_that_the_kernel_left_in_a_reshape_are_read() {
         })
         .collect();
     let lines = run(&machine, &jobs);
-    let mut wrong = Wrong::default();
+    let mut wrong = Problems::default();
     let mut directions = [0; 2];
     for (name, .., count) in cases {
         let members = members(folder.path(), name, count);

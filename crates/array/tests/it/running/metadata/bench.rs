@@ -321,7 +321,7 @@ pub(crate) fn scrub(array: &RunningArray) -> Result<(), String> {
 
 /// An array with a metadata writer at its side, whose completions take their time to get to the
 /// owner: so it has rests.
-pub(crate) struct Kept {
+pub(crate) struct KeptArray {
     array: RunningArray,
     /// The array, or what is over it.
     device: Arc<dyn Device>,
@@ -329,18 +329,18 @@ pub(crate) struct Kept {
     longest: Duration,
 }
 
-impl Kept {
+impl KeptArray {
     pub(crate) fn over(
         array: RunningArray,
         device: Arc<dyn Device>,
         seed: u64,
         longest: Duration,
     ) -> Arc<dyn Device> {
-        Arc::new(Kept { array, device, seed, longest })
+        Arc::new(KeptArray { array, device, seed, longest })
     }
 }
 
-impl Device for Kept {
+impl Device for KeptArray {
     fn info(&self) -> &Info {
         self.array.info()
     }

@@ -21,7 +21,7 @@ use reactor::{Random, derive_seed};
 use testkit::crash::{self, CrashOperation, Crashable, Options, Rig};
 use testkit::{Memory, Violation};
 
-use super::bench::{CHUNK, Kept, Shape, assembly, scrub, started, superblock};
+use super::bench::{CHUNK, KeptArray, Shape, assembly, scrub, started, superblock};
 use crate::common::{Mortal, finish, read};
 
 /// How many crashes CI tries, of arrays whose members leave and come back.
@@ -176,7 +176,7 @@ fn start_again(
         }
     }
     let has_copies = case.shape.level.parity_count() == 0;
-    let mut found = Found::default();
+    let mut found = ReadBlocks::default();
     let mut read = |array: &RunningArray| {
         if has_copies { found.read(array, seed).map_err(no_such) } else { Ok(()) }
     };
@@ -192,12 +192,12 @@ fn start_again(
 
 /// What has been read of an array without writes: each block once and for all.
 #[derive(Default)]
-struct Found {
+struct ReadBlocks {
     blocks: Vec<Option<[u8; 512]>>,
     rounds: u64,
 }
 
-impl Found {
+impl ReadBlocks {
     /// Reads everything, in parts as they come, several at a time, so that an array that may choose
     /// among copies chooses this one and that.
     fn read(&mut self, array: &RunningArray, seed: u64) -> Result<(), String> {
@@ -310,15 +310,16 @@ fn rig(case: &Case, seed: u64, scenes: &Arc<Scenes>) -> Rig {
                 case.dying.map(|dying| Arc::clone(&memories[dying]) as Arc<dyn Device>)
             }
         };
-        let tended = Tended { array: array.clone(), replacement: Mutex::new(replacement), seed };
-        let kept = Kept::over(array, Arc::new(tended), seed, case.longest);
+        let tended =
+            RebuildingArray { array: array.clone(), replacement: Mutex::new(replacement), seed };
+        let kept = KeptArray::over(array, Arc::new(tended), seed, case.longest);
         Ok(if case.slip == Slip::IdleFlush { Arc::new(WithoutFlush(kept)) } else { kept })
     };
     Rig { members, start: Box::new(start) }
 }
 
 /// An array whose missing member gets a replacement, and with a scheduler that rebuilds it.
-struct Tended {
+struct RebuildingArray {
     array: RunningArray,
     replacement: Mutex<Option<Arc<dyn Device>>>,
     seed: u64,
@@ -333,7 +334,7 @@ const SLOW_REBUILDS: Limits = Limits {
     burst_bytes: 0,
 };
 
-impl Device for Tended {
+impl Device for RebuildingArray {
     fn info(&self) -> &Info {
         self.array.info()
     }

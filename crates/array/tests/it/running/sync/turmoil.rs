@@ -183,13 +183,13 @@ impl Channel for TurmoilChannel {
 
 /// What was done to the members: failed, died, spare, came back, replaced, checked, cancelled; and
 /// jobs that were done.
-pub(crate) type Deeds = [u32; 8];
+pub(crate) type MemberCounts = [u32; 8];
 
 pub(crate) fn survive<L: Level>(
     made: (L, Scheme),
     seed: u64,
     requests: u32,
-) -> Result<Deeds, String> {
+) -> Result<MemberCounts, String> {
     let bench = Bench::new(made, seed);
     let turmoil = Arc::new(Turmoil {
         array: ContractCheck::over(Arc::clone(&bench.array) as Arc<dyn Device>),
@@ -246,7 +246,7 @@ fn bytes_of(bench: &Bench) -> Result<Vec<u8>, String> {
 #[test]
 fn whatever_becomes_of_the_members_nothing_is_lost() {
     let deeds = std::cell::RefCell::new([0; 8]);
-    let note = |name: &str, result: Result<Deeds, String>| {
+    let note = |name: &str, result: Result<MemberCounts, String>| {
         let done = result.unwrap_or_else(|text| panic!("{name}: {text}"));
         deeds.borrow_mut().iter_mut().zip(done).for_each(|(sum, more)| *sum += more);
     };

@@ -11,7 +11,7 @@ use pull::{Extent, WORKS};
 use results::safety::Tally;
 use results::{Plan, Workload};
 
-use super::found::WorkloadResult;
+use super::workload_result::WorkloadResult;
 use crate::cell::Cell;
 use crate::cell::values::WriteCache;
 use crate::plan::suite;

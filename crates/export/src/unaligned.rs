@@ -14,7 +14,7 @@ use block::{Buf, BufMut, Op, ReturnedBuffer};
 const STEP_BYTES: u64 = 1 << 20;
 
 /// Whether a range is not whole blocks.
-pub(crate) fn is_odd(offset: u64, length: u64, block: u64) -> bool {
+pub(crate) fn is_unaligned(offset: u64, length: u64, block: u64) -> bool {
     (offset | length) & (block - 1) != 0
 }
 
@@ -213,7 +213,7 @@ mod tests {
     fn carry_out(mut odd: UnalignedOrder, bytes: &mut [u8]) -> ReturnedBuffer {
         while let Some(op) = odd.next_op() {
             let (offset, length) = op.range().expect("no flush");
-            assert!(!is_odd(offset, length, 8) && length > 0 && length <= 24, "{op:?}");
+            assert!(!is_unaligned(offset, length, 8) && length > 0 && length <= 24, "{op:?}");
             let range = offset as usize..(offset + length) as usize;
             odd.done(match op {
                 Op::Read { mut into, .. } => {
