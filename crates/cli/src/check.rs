@@ -1,6 +1,5 @@
 //! `raidloom check`: what a user of this machine can do with raidloom, what is missing, and the
-//! command that provides it. What those need who work on raidloom itself is in
-//! `tools/packages.txt`.
+//! command that provides it. What raidloom's developers need is in `tools/packages.txt`.
 
 use std::io::Write;
 use std::path::Path;
@@ -25,7 +24,7 @@ struct Finding {
     remedy: String,
 }
 
-/// Looks at everything; fails when something is missing that nothing works without.
+/// Checks everything; fails when something is missing without which nothing works.
 pub(crate) fn check(output: &Output) -> Result<(), Failure> {
     let findings = findings();
     if output.json {
@@ -111,7 +110,7 @@ fn findings() -> Vec<Finding> {
             name: "governor",
             needed: false,
             found: governor(),
-            purpose: "the same speed of the processor in every trial",
+            purpose: "the same processor speed in every trial",
             remedy: "cpupower frequency-set -g performance (apt-get install linux-cpupower)"
                 .to_owned(),
         },
@@ -161,7 +160,7 @@ fn findings() -> Vec<Finding> {
     findings.into_iter().chain(FILE_SYSTEMS.iter().map(file_system)).collect()
 }
 
-/// A program, also where only root's path leads.
+/// A program, also in the folders that only root has on the PATH.
 fn program(name: &str) -> Result<String, String> {
     let found = host::system::program(name);
     found.map(|file| file.display().to_string()).ok_or_else(|| format!("{name} is not on the PATH"))
@@ -226,7 +225,7 @@ fn made_and_mounted(
         (Ok(maker), Some(driver)) => {
             (Err(format!("{driver} ({maker} is there)")), mends.unwrap_or_default())
         }
-        // What brings one program brings the other.
+        // Both programs come in the same package.
         (Err(missing), Some(driver @ MissingDriver::Program(_))) => {
             (Err(format!("{missing}; {driver}")), install)
         }
@@ -244,7 +243,7 @@ fn made_and_mounted(
     }
 }
 
-/// A driver of the kernel by the file that it is asked through.
+/// A kernel driver, by its control device.
 fn kernel_device(name: &'static str, path: &str, module: &str, purpose: &'static str) -> Finding {
     let opened = std::fs::File::options().read(true).write(true).open(path);
     let remedy = match opened.as_ref().map_err(std::io::Error::kind) {
@@ -283,8 +282,8 @@ fn governor() -> Result<String, String> {
     }
 }
 
-/// Whether a memory cgroup could be made: where this process may make groups and memory is among
-/// what they limit.
+/// Whether a memory cgroup can be made: this process may make groups, and the memory controller is
+/// enabled for them.
 fn memory_cgroup() -> Result<String, String> {
     let controllers = std::fs::read_to_string("/sys/fs/cgroup/cgroup.controllers");
     let has_memory = match &controllers {

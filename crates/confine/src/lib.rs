@@ -11,9 +11,9 @@
 //!
 //! And they end with their owner, `kill -9` included: [`Watchdog`].
 //!
-//! What Landlock does not know stays possible: reading a file's attributes, changing its mode,
-//! owner or times, and talking over sockets. A restricted program can mount nothing, and becomes
-//! no other user.
+//! What Landlock does not cover stays possible: reading a file's attributes, changing its mode,
+//! owner or times, and talking over sockets. A restricted program cannot mount anything or become
+//! another user.
 
 mod watchdog;
 
@@ -28,8 +28,8 @@ use landlock::{
 
 pub use watchdog::{Teller, Watchdog};
 
-/// The newest version of Landlock whose rights are known to do what is wanted here. An older kernel
-/// holds a program to those that it knows.
+/// The newest Landlock ABI whose access rights are used here. An older kernel enforces those that
+/// it knows.
 const KNOWN: ABI = ABI::V6;
 /// What every program may read and write: it keeps nothing.
 const NOTHING_KEPT: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty"];
@@ -73,7 +73,7 @@ impl Confinement {
     /// Starts a program that is held to it, as far as this kernel can ([`supported`]).
     ///
     /// # Errors
-    /// What it may write to and is not there, and what the system says about starting it.
+    /// When a path that it may write to does not exist, or the program cannot be started.
     pub fn spawn(&self, command: &mut Command) -> io::Result<Child> {
         let ruleset = self.ruleset()?;
         std::thread::scope(|scope| {
@@ -85,7 +85,7 @@ impl Confinement {
         })
     }
 
-    /// Runs a program that is held to it to its end, with nothing to read, and takes what it says.
+    /// Runs a confined program to its end, with empty standard input, and captures its output.
     ///
     /// # Errors
     /// As [`Confinement::spawn`].

@@ -10,7 +10,7 @@ use crate::secret::{Passphrase, VolumeKey};
 use crate::slot::{Derivation, KeySlot};
 use crate::words::damaged;
 
-/// That of LUKS1 is the shortest, SHA-512 makes the longest.
+/// LUKS1 has the shortest digests, SHA-512 makes the longest.
 const DIGEST_BYTES_MIN: usize = 20;
 const DIGEST_BYTES_MAX: usize = 64;
 /// Where a header is read from: fills the slice with what lies at the offset.
@@ -33,7 +33,7 @@ impl KeyDigest {
         KeyDigest { hash, iterations, salt, digest }
     }
 
-    /// Refuses what would take for ever, or fits any key.
+    /// Refuses a digest that would take forever to derive, or that any key would match.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let (hash, salt) = (self.hash, self.salt.clone());
         Derivation::Pbkdf2 { hash, iterations: self.iterations, salt }.check()?;
@@ -47,7 +47,7 @@ impl KeyDigest {
     pub(crate) fn fits(&self, key: &[u8]) -> bool {
         let mut found = vec![0; self.digest.len()];
         self.hash.pbkdf2(key, &self.salt, self.iterations, &mut found);
-        // All bytes are looked at, whichever differ.
+        // All bytes are compared, so that the time does not tell how many agree.
         found.iter().zip(&self.digest).fold(0, |other, (one, two)| other | (one ^ two)) == 0
     }
 }
@@ -96,8 +96,8 @@ impl LuksHeader {
         self.note.as_deref()
     }
 
-    /// The volume key, from the first slot that the passphrase opens: as it is, or without the
-    /// newline at its end. `promise_memory` is asked whether so many bytes can be had.
+    /// The volume key, from the first slot that the passphrase opens, with or without its trailing
+    /// newline. `promise_memory` is asked whether so many bytes are to be had.
     ///
     /// # Errors
     /// [`ErrorKind::Permission`] when no slot opens, whether the passphrase is wrong or a slot

@@ -34,7 +34,7 @@ pub const CHUNK_BYTES: usize = 20;
 /// offset.
 pub const DATA_CHUNK_BYTES: usize = CHUNK_BYTES + 8;
 
-/// What the server can, in the greeting.
+/// What the server can do, in the greeting.
 pub mod server_flags {
     /// The handshake of today, with options that can be refused one by one.
     pub const FIXED_NEWSTYLE: u16 = 1;
@@ -102,7 +102,7 @@ pub mod info {
     pub const BLOCK_SIZE: u16 = 3;
 }
 
-/// What an export can.
+/// What an export can do.
 pub mod transmission_flags {
     /// Always set.
     pub const HAS_FLAGS: u16 = 1;
@@ -112,7 +112,7 @@ pub mod transmission_flags {
     pub const SEND_FLUSH: u16 = 1 << 2;
     /// Single writes can be durable.
     pub const SEND_FUA: u16 = 1 << 3;
-    /// Distance costs time.
+    /// Seeks cost time, as on a rotating disk.
     pub const ROTATIONAL: u16 = 1 << 4;
     /// Discards are taken.
     pub const SEND_TRIM: u16 = 1 << 5;
@@ -148,7 +148,7 @@ pub mod command {
 pub mod command_flags {
     /// Durable when it is answered.
     pub const FUA: u16 = 1;
-    /// Zeroes keep their place.
+    /// Zeroes have to take up space.
     pub const NO_HOLE: u16 = 1 << 1;
     /// In one chunk.
     pub const DF: u16 = 1 << 2;

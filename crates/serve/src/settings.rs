@@ -81,7 +81,7 @@ pub struct ImageSettings {
     pub kind: String,
     /// The size of the disk in it.
     pub size: String,
-    /// Whether requests to it pass the outer file system's page cache by.
+    /// Whether requests to it bypass the outer file system's page cache.
     #[serde(default)]
     pub direct: bool,
     /// Which kind the outer file system is.
@@ -117,7 +117,8 @@ pub struct TlsSettings {
     pub certificate: PathBuf,
     /// Its private key.
     pub key: PathBuf,
-    /// Roots of clients' certificates: with them, clients without one are turned away.
+    /// Certificate authorities for clients; where they are given, a client without a certificate is
+    /// turned away.
     pub clients: Option<PathBuf>,
 }
 
@@ -131,7 +132,7 @@ pub struct Settings {
     pub name: Option<String>,
     /// Nothing is opened for writing, and writes are refused.
     pub read_only: bool,
-    /// Arrays are started also where something may be lost by it.
+    /// Arrays are started even where that may lose data.
     pub force: bool,
     /// Files that are not there are made.
     pub create: bool,
@@ -146,7 +147,7 @@ pub struct Settings {
     pub attach: Attach,
     /// Whether the kernel keeps what it reads in its page cache.
     pub page_cache: bool,
-    /// Threads that serve the file; 0 chooses.
+    /// Threads that serve the file; 0 lets raidloom choose.
     pub workers: usize,
     /// Where NBD clients are served; `unix` is a socket in the server's folder.
     pub nbd: Vec<String>,
@@ -158,7 +159,7 @@ pub struct Settings {
     pub insecure: bool,
     /// Block devices without an identity that may be used.
     pub allow_device: Vec<PathBuf>,
-    /// Disk images of virtual machines are taken for the bytes that they are made of.
+    /// Disk images of virtual machines are used as raw bytes, not as the disks in them.
     pub raw: bool,
     /// How long a member of an array may take to answer before it counts as failed.
     pub member_timeout: Option<String>,
@@ -270,7 +271,7 @@ impl Settings {
         Ok(())
     }
 
-    /// A configuration file that says the same: what is as it is anyway is left out.
+    /// The same as a configuration file, without what is at its default.
     ///
     /// # Errors
     /// A path that is no UTF-8.

@@ -85,7 +85,7 @@ fn event(line: &str, devices: &mut Devices) -> Result<Option<Event>, String> {
         }
         // A flush has no range; what is passed through has bytes in brackets and is no request.
         _ if letters.starts_with('F') => 0,
-        // When a flush completes, the kernel has taken its letter away.
+        // The completion of a flush no longer carries its letter.
         _ if kind == EventKind::Completed && letters.starts_with('W') => 0,
         _ => return Ok(None),
     };

@@ -35,7 +35,7 @@ impl<J> RunningJob<J> {
         RunningJob { tag, left: 0, error: None, in_ranges: false, job }
     }
 
-    /// What is sent from here on is for the owner's request that this job is.
+    /// Commands from here on are sent on behalf of the owner's request that this job serves.
     pub(super) fn name_cause(&self) {
         block::trace::on_behalf_of(self.tag);
     }
@@ -134,7 +134,7 @@ pub(super) struct AskedRead {
 pub(super) struct Read {
     pub(super) fill: bool,
     pub(super) parts: Vec<ReadPart>,
-    /// Of each part that comes in, the blocks.
+    /// The blocks of each part that is read in.
     pub(super) filling: Vec<Option<Buf>>,
     pub(super) step: ReadStep,
 }
@@ -225,7 +225,7 @@ pub(super) enum WriteStep {
     Committing,
 }
 
-/// What of a write is on its way.
+/// The parts of a write that are in flight.
 #[derive(Debug, Default)]
 pub(super) struct WriteProgress {
     /// Pieces that a command carries, in the order of sending.
@@ -284,13 +284,13 @@ pub(super) struct Flush {
 /// What blocks are written out for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// The owner's flush, the device below's included: once it has failed, all later ones do.
+    /// The owner's flush, with that of the device below; once one has failed, all later ones fail.
     OwnersFlush,
     /// The same for upkeep.
     Flush,
-    /// That there is less dirty: nothing is flushed.
+    /// To have fewer dirty blocks; nothing is flushed.
     Less,
-    /// That slots can go: their blocks leave them.
+    /// To free slots: their blocks leave the cache.
     Retire,
 }
 
@@ -304,7 +304,7 @@ impl Ends for Flush {
 pub(super) struct AskedCommit {
     /// The job that wants it; `None` when the owner does.
     pub(super) parent: Option<u32>,
-    /// The last commit that had begun when this one was asked for: a later one does as well.
+    /// The last commit that had begun when this one was requested; any later one will do.
     pub(super) begun: u64,
 }
 

@@ -153,7 +153,7 @@ impl Shape {
 }
 
 fn map(file: &mut ImageFile<'_>, shape: &Shape, bat: (u64, u64)) -> Result<ImageMap, Error> {
-    // After so many blocks the table has an entry for the bits of their sectors.
+    // After every so many blocks the table has one entry for their sector bitmap.
     let chunk = (1 << 23) * shape.sector_bytes / shape.block_bytes;
     let blocks = shape.size_bytes.div_ceil(shape.block_bytes);
     let entries = blocks + blocks.saturating_sub(1) / chunk;

@@ -107,8 +107,8 @@ pub(super) struct Search<'a> {
     pub(super) compared: &'a [u64],
     /// Whether places without a member are to get one.
     pub(super) fills: bool,
-    /// Whether an order is followed to its end although hardly anything fits: so all that are
-    /// compared are looked at alike.
+    /// Whether an order is followed to its end even where hardly anything fits, so that all orders
+    /// are compared on the same landmarks.
     pub(super) is_patient: bool,
     steps: u32,
     found: Vec<Order>,

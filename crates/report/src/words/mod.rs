@@ -4,10 +4,9 @@
 //! in_language(ja, || html(…)) ── say!(NAME, figure = …) ── catalogue: NAME: "English", "日本語"
 //! ```
 //!
-//! All that is printed at a time is in one language, and what makes a sentence lies deep: the
-//! language belongs to the thread for as long as one report is made, and is English elsewhere. What
-//! comes from outside (names, flags, facts, what a plan says of itself) stays as it is, and so does
-//! what programs read.
+//! A report is in one language, and its sentences are made deep inside: so the language belongs to
+//! the thread while one report is made, and is English otherwise. What comes from outside (names,
+//! flags, facts, what a plan says of itself) stays as it is, and so does what programs read.
 
 pub(crate) mod catalogue;
 pub(crate) mod names;
@@ -68,7 +67,7 @@ pub fn in_language<T>(language: Language, make: impl FnOnce() -> T) -> T {
     make()
 }
 
-/// The most that a measure comes to in any language: a chart has the same size in all of them.
+/// The largest value of a measure over all languages, so that a chart has the same size in each.
 pub(crate) fn widest(measure: impl Fn() -> f64) -> f64 {
     Language::ALL.map(|language| in_language(language, &measure)).into_iter().fold(0.0, f64::max)
 }
