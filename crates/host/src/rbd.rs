@@ -23,6 +23,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use block::{Error, ErrorKind};
+use export::tool;
 use results::Survival;
 use rustix::fs::{Mode, OFlags};
 use serde::Deserialize;
@@ -102,9 +103,8 @@ pub fn available() -> Result<String, String> {
     };
     // Without the driver it does not come to the configuration, which nobody has.
     let image = json!({ "driver": "rbd", "pool": "-", "image": "-", "conf": "/dev/null/none" });
-    let output = Command::new("qemu-img")
+    let output = tool::command("qemu-img")
         .args(["info", &format!("json:{image}")])
-        .stdin(Stdio::null())
         .output()
         .map_err(|error| format!("qemu-img: {error}"))?;
     match String::from_utf8_lossy(&output.stderr).contains("/dev/null/none: ") {

@@ -226,7 +226,7 @@ impl<'a> Ext<'a> {
 /// What a tool prints about an image, which it only reads.
 fn said(words: &[&str], image: &Path) -> Option<String> {
     let mut command = tool::command(words[0]);
-    command.args(&words[1..]).arg(image).env("LC_ALL", "C");
+    command.args(&words[1..]).arg(image);
     let ran = Confinement::default().output(&mut command).ok()?;
     ran.status.success().then(|| String::from_utf8_lossy(&ran.stdout).into_owned())
 }

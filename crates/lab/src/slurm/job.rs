@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use export::tool;
 use host::{Error, files};
 use serde::{Deserialize, Serialize};
 
@@ -63,7 +64,7 @@ pub(crate) fn write(folder: &Path, job: &Job) -> Result<(), Error> {
 pub(crate) fn queue(job: &Job) -> Result<BTreeMap<u32, Stage>, Error> {
     let mut found = BTreeMap::new();
     for number in &job.jobs {
-        let mut command = Command::new("squeue");
+        let mut command = tool::command("squeue");
         command.args(["--noheader", "--array", "--format=%K %t", "--jobs", number]);
         let said = match ask(&mut command) {
             Ok(said) => said,
@@ -89,7 +90,7 @@ fn task_in_queue(line: &str) -> Option<(u32, Stage)> {
 /// What one of Slurm's commands prints.
 pub(crate) fn ask(command: &mut Command) -> Result<String, Error> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.env("LC_ALL", "C").output().map_err(|error| match error.kind() {
+    let output = command.output().map_err(|error| match error.kind() {
         ErrorKind::NotFound => Error::failed(format!(
             "{name} is not there: on a machine of the cluster: apt-get install slurm-client; \
             without Slurm the shards can be run one by one (raidloom run --shard)"

@@ -14,8 +14,8 @@ pub(crate) mod job;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use export::tool;
 use host::{Error, facts, files};
 
 use crate::now::Stage;
@@ -195,7 +195,7 @@ fn sbatch(job: &Job, folder: &Path, numbers: &[u32]) -> Result<String, Error> {
     let throttle = job.nodes.map_or_else(String::new, |nodes| format!("%{nodes}"));
     // A percent sign of the path is none of sbatch's.
     let log = folder.join(LOG).to_string_lossy().replace('%', "%%");
-    let mut command = Command::new("sbatch");
+    let mut command = tool::command("sbatch");
     command
         .arg("--parsable")
         .arg(format!("--array={}{throttle}", ranges(numbers)))
@@ -231,6 +231,8 @@ fn ranges(numbers: &[u32]) -> String {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
+
+    use std::process::Command;
 
     use super::*;
 
