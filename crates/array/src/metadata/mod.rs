@@ -6,7 +6,7 @@
 //!               failures written down                                  | no
 //!                   | no                                               |
 //!                   └──> the channel writes an update: <───────────────┘
-//!                        State::order ─> Draft ─> MetadataUpdate ─> MetadataChannels ─> members
+//!                MetadataState::order ─> Draft ─> MetadataUpdate ─> MetadataChannels ─> members
 //!                        other pieces wait until it has ended, and ask again
 //! ```
 //!
