@@ -80,7 +80,8 @@ pub(crate) fn run(root: &Path, part: Part) -> Result<Outcome, String> {
     }
     let mut command = Command::new("cargo");
     if part == Part::Locale {
-        command.env("LC_ALL", LOCALE).env("LANGUAGE", "ja");
+        // What we print is compared in English; what other programs print is in Japanese.
+        command.env("LC_ALL", LOCALE).env("LANGUAGE", "ja").env("RAIDLOOM_LANG", "en");
     }
     let status = command
         .args(["nextest", "run", "--workspace", "--locked", "--profile", profile])

@@ -8,6 +8,7 @@ use device::{Direct, FileDevice, FileOptions};
 use host::mount::{FILE_SYSTEMS, FileSystem, MissingDriver};
 use serde_json::json;
 
+use crate::catalogue::{self, say};
 use crate::failure::Failure;
 use crate::output::{Output, table};
 
@@ -47,13 +48,15 @@ pub(crate) fn check(output: &Output) -> Result<(), Failure> {
             .iter()
             .map(|finding| {
                 let (state, found) = match &finding.found {
-                    Ok(found) => ("yes", found),
-                    Err(reason) => (if finding.needed { "MISSING" } else { "no" }, reason),
+                    Ok(found) => (say!(CHECK_YES), found),
+                    Err(reason) if finding.needed => (say!(CHECK_MISSING), reason),
+                    Err(reason) => (say!(CHECK_NO), reason),
                 };
-                [finding.name, state, found, finding.purpose].map(str::to_owned).to_vec()
+                vec![finding.name.to_owned(), state, found.clone(), finding.purpose.to_owned()]
             })
             .collect();
-        let mut text = table(&["WHAT", "HERE", "FOUND", "FOR"], &rows, &[]);
+        let head = [say!(CHECK_WHAT), say!(CHECK_HERE), say!(CHECK_FOUND), say!(CHECK_FOR)];
+        let mut text = table(&head.each_ref().map(String::as_str), &rows, &[]);
         for finding in findings.iter().filter(|finding| finding.found.is_err()) {
             text += &format!("\n{}: {}", finding.name, finding.remedy);
         }
@@ -61,7 +64,8 @@ pub(crate) fn check(output: &Output) -> Result<(), Failure> {
     }
     match findings.iter().find(|finding| finding.needed && finding.found.is_err()) {
         Some(missing) => {
-            Err(Failure::failed(format!("{} is missing: {}", missing.name, missing.remedy)))
+            let (name, remedy) = (missing.name, &missing.remedy);
+            Err(Failure::failed(say!(CHECK_IS_MISSING, name = name, remedy = remedy)))
         }
         None => Ok(()),
     }
@@ -73,87 +77,75 @@ fn findings() -> Vec<Finding> {
     let findings = vec![
         io_uring(),
         Finding {
-            name: "direct I/O here",
+            name: catalogue::DIRECT_NAME.template(),
             needed: false,
             found: direct_io(Path::new(".")),
-            purpose: "measuring the disk instead of the page cache",
-            remedy: "use a folder on a disk's file system (ext4, XFS, btrfs); elsewhere files are \
-                measured through the cache, and it is said"
-                .to_owned(),
+            purpose: catalogue::DIRECT_FOR.template(),
+            remedy: say!(DIRECT_REMEDY),
         },
         Finding {
-            name: "root",
+            name: catalogue::ROOT_NAME.template(),
             needed: false,
             found: match rustix::process::geteuid().is_root() {
-                true => Ok("you are root".to_owned()),
-                false => Err("you are not root".to_owned()),
+                true => Ok(say!(ROOT_YES)),
+                false => Err(say!(ROOT_NO)),
             },
-            purpose: "disks, block devices of arrays (--attach), mounting; files, NBD and \
-                --attach=file need no root",
+            purpose: catalogue::ROOT_FOR.template(),
             remedy: "sudo raidloom ...".to_owned(),
         },
         fuse(),
         kernel_device(
-            "loop devices",
+            catalogue::LOOP_NAME.template(),
             "/dev/loop-control",
             "loop",
-            "arrays as block devices (--attach); without them --attach=file",
+            catalogue::LOOP_FOR.template(),
         ),
         Finding {
-            name: "free space here",
+            name: catalogue::SPACE_NAME.template(),
             needed: false,
             found: free_space(Path::new(".")),
-            purpose: "member files, runs",
-            remedy: "use a folder on another file system".to_owned(),
+            purpose: catalogue::SPACE_FOR.template(),
+            remedy: say!(SPACE_REMEDY),
         },
         Finding {
-            name: "governor",
+            name: catalogue::GOVERNOR_NAME.template(),
             needed: false,
             found: governor(),
-            purpose: "the same processor speed in every trial",
+            purpose: catalogue::GOVERNOR_FOR.template(),
             remedy: "cpupower frequency-set -g performance (apt-get install linux-cpupower)"
                 .to_owned(),
         },
         Finding {
-            name: "memory cgroup",
+            name: catalogue::CGROUP_NAME.template(),
             needed: false,
             found: memory_cgroup(),
             purpose: "bench --memory",
-            remedy: "as root, or systemd-run --user --scope -p Delegate=yes raidloom ..."
-                .to_owned(),
+            remedy: say!(CGROUP_REMEDY),
         },
-        tool(
-            "nbdinfo",
-            "looking at NBD exports, copying them (nbdcopy)",
-            "apt-get install \
-            libnbd-bin",
-        ),
+        tool("nbdinfo", catalogue::NBDINFO_FOR.template(), "apt-get install libnbd-bin"),
         nbd_client(host::mount::has_module("nbd") || Path::new("/dev/nbd0").exists()),
-        tool("qemu-img", "NBD exports as images: convert, compare", "apt-get install qemu-utils"),
+        tool("qemu-img", catalogue::QEMU_FOR.template(), "apt-get install qemu-utils"),
         Finding {
-            name: "Ceph's images",
+            name: catalogue::CEPH_NAME.template(),
             needed: false,
             found: host::rbd::available(),
-            purpose: "members in a Ceph cluster (rbd:POOL/IMAGE)",
+            purpose: catalogue::CEPH_FOR.template(),
             remedy: host::rbd::remedy(),
         },
         Finding {
             name: "Landlock",
             needed: false,
-            found: confine::supported()
-                .map(|()| "the kernel has it".to_owned())
-                .map_err(|_| "this kernel has none, or it is switched off".to_owned()),
-            purpose: "programs started on a target (mkfs, fio, a guest's kernel) write nowhere \
-                else; without it root starts no guest",
-            remedy: "Linux 5.13 or newer with landlock among the modules of `lsm=`".to_owned(),
+            found: confine::supported().map(|()| say!(LANDLOCK_YES)).map_err(|_| say!(LANDLOCK_NO)),
+            purpose: catalogue::LANDLOCK_FOR.template(),
+            remedy: say!(LANDLOCK_REMEDY),
         },
         Finding {
-            name: "kernel of guests",
+            name: catalogue::GUEST_NAME.template(),
             needed: false,
             found: guest::Kernel::find()
                 .map(|kernel| format!("Linux {}", kernel.version()))
-                .map_err(|_| "not built yet, or for another raidloom".to_owned()),
-            purpose: "suites and programs on file systems in modelled time (bench --guest, guest run)",
+                .map_err(|_| say!(GUEST_NOT_BUILT)),
+            purpose: catalogue::GUEST_FOR.template(),
             remedy: "raidloom guest build".to_owned(),
         },
     ];
@@ -163,7 +155,7 @@ fn findings() -> Vec<Finding> {
 /// A program, also in the folders that only root has on the PATH.
 fn program(name: &str) -> Result<String, String> {
     let found = host::system::program(name);
-    found.map(|file| file.display().to_string()).ok_or_else(|| format!("{name} is not on the PATH"))
+    found.map(|file| file.display().to_string()).ok_or_else(|| say!(NOT_ON_PATH, name = name))
 }
 
 fn tool(name: &'static str, purpose: &'static str, remedy: &str) -> Finding {
@@ -176,33 +168,33 @@ fn io_uring() -> Finding {
         name: "io_uring",
         needed: true,
         found: missing.map_or_else(
-            || Ok("works".to_owned()),
+            || Ok(say!(WORKS)),
             |missing| Err(std::io::Error::from(missing.errno()).to_string()),
         ),
-        purpose: "all work on files and disks",
-        remedy: missing.map_or("nothing is missing", block::RingMissing::remedy).to_owned(),
+        purpose: catalogue::RING_FOR.template(),
+        remedy: missing.map_or_else(
+            || say!(NOTHING_MISSING),
+            |missing| block::RingMissing::remedy(missing).to_owned(),
+        ),
     }
 }
 
 /// A client for NBD needs its program and the kernel's driver.
 fn nbd_client(has_driver: bool) -> Finding {
     let found = program("nbd-client");
-    let driver = "this kernel has no module nbd";
+    let driver = say!(NBD_NO_MODULE);
     let (found, remedy) = match (found, has_driver) {
-        (Ok(program), true) => (Ok(program), "modprobe nbd"),
-        (Err(missing), true) => (Err(missing), "apt-get install nbd-client"),
-        (Ok(_), false) => (Err(driver.to_owned()), "a kernel with its module nbd"),
-        (Err(missing), false) => (
-            Err(format!("{missing}; {driver}")),
-            "apt-get install nbd-client, and a kernel with its module nbd",
-        ),
+        (Ok(program), true) => (Ok(program), "modprobe nbd".to_owned()),
+        (Err(missing), true) => (Err(missing), "apt-get install nbd-client".to_owned()),
+        (Ok(_), false) => (Err(driver), say!(NBD_KERNEL_REMEDY)),
+        (Err(missing), false) => (Err(format!("{missing}; {driver}")), say!(NBD_BOTH_REMEDY)),
     };
     Finding {
         name: "nbd-client",
         needed: false,
         found,
-        purpose: "NBD exports as block devices",
-        remedy: remedy.to_owned(),
+        purpose: catalogue::NBD_CLIENT_FOR.template(),
+        remedy,
     }
 }
 
@@ -223,7 +215,7 @@ fn made_and_mounted(
         (Ok(maker), None) => (Ok(maker), install),
         (Err(missing), None) => (Err(missing), install),
         (Ok(maker), Some(driver)) => {
-            (Err(format!("{driver} ({maker} is there)")), mends.unwrap_or_default())
+            (Err(say!(IS_THERE_TOO, driver = driver, maker = maker)), mends.unwrap_or_default())
         }
         // Both programs come in the same package.
         (Err(missing), Some(driver @ MissingDriver::Program(_))) => {
@@ -231,14 +223,14 @@ fn made_and_mounted(
         }
         (Err(missing), Some(driver)) => (
             Err(format!("{missing}; {driver}")),
-            format!("{install}, and {}", mends.unwrap_or_default()),
+            say!(AND_REMEDY, one = install, other = mends.unwrap_or_default()),
         ),
     };
     Finding {
         name: kind.name,
         needed: false,
         found,
-        purpose: "a file system on an array (array mount --fs, plans)",
+        purpose: catalogue::FILE_SYSTEM_FOR.template(),
         remedy,
     }
 }
@@ -247,15 +239,15 @@ fn made_and_mounted(
 fn kernel_device(name: &'static str, path: &str, module: &str, purpose: &'static str) -> Finding {
     let opened = std::fs::File::options().read(true).write(true).open(path);
     let remedy = match opened.as_ref().map_err(std::io::Error::kind) {
-        Err(std::io::ErrorKind::PermissionDenied) => "as root".to_owned(),
-        _ => format!("modprobe {module}; in a container, --device {path} --cap-add SYS_ADMIN"),
+        Err(std::io::ErrorKind::PermissionDenied) => say!(AS_ROOT),
+        _ => say!(MODPROBE_REMEDY, module = module, path = path),
     };
     let found = opened.map(|_| path.to_owned()).map_err(|error| format!("{path}: {error}"));
     Finding { name, needed: false, found, purpose, remedy }
 }
 
 fn fuse() -> Finding {
-    let purpose = "arrays as files and block devices (--attach)";
+    let purpose = catalogue::FUSE_FOR.template();
     let device = kernel_device("FUSE", "/dev/fuse", "fuse", purpose);
     match (&device.found, rustix::process::geteuid().is_root()) {
         (Ok(path), false) => Finding {
@@ -271,14 +263,14 @@ fn free_space(folder: &Path) -> Result<String, String> {
     let space = rustix::fs::statvfs(folder).map_err(|error| error.to_string())?;
     let bytes = space.f_bavail.saturating_mul(space.f_frsize);
     let text = format!("{} MiB", bytes >> 20);
-    if bytes < 1 << 30 { Err(format!("only {text}")) } else { Ok(text) }
+    if bytes < 1 << 30 { Err(say!(SPACE_LITTLE, size = text)) } else { Ok(text) }
 }
 
 fn governor() -> Result<String, String> {
     match std::fs::read_to_string("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") {
         Ok(governor) if governor.trim() == "performance" => Ok("performance".to_owned()),
         Ok(governor) => Err(governor.trim().to_owned()),
-        Err(_) => Ok("the kernel does not change the frequency, or does not tell".to_owned()),
+        Err(_) => Ok(say!(GOVERNOR_NONE)),
     }
 }
 
@@ -291,21 +283,21 @@ fn memory_cgroup() -> Result<String, String> {
         Err(_) => Path::new("/sys/fs/cgroup/memory").is_dir(),
     };
     match (has_memory, rustix::process::geteuid().is_root()) {
-        (false, _) => Err("there is no memory controller here".to_owned()),
-        (true, false) => Err("only root may make one, unless it was delegated".to_owned()),
-        (true, true) => Ok("there is a memory controller".to_owned()),
+        (false, _) => Err(say!(CGROUP_NONE)),
+        (true, false) => Err(say!(CGROUP_ROOT)),
+        (true, true) => Ok(say!(CGROUP_YES)),
     }
 }
 
 /// Whether a file in `folder` can be used with O_DIRECT, tried on one that has no name.
 fn direct_io(folder: &Path) -> Result<String, String> {
-    let mut file = tempfile::tempfile_in(folder)
-        .map_err(|error| format!("no file can be made here: {error}"))?;
+    let mut file =
+        tempfile::tempfile_in(folder).map_err(|error| say!(NO_FILE_HERE, error = error))?;
     file.write_all(&[0; 1 << 16]).map_err(|error| error.to_string())?;
     let options = FileOptions { direct: Direct::Yes, ..FileOptions::default() };
     let device = FileDevice::new(file, &folder.join("(trial)"), &options)
         .map_err(|error| error.to_string())?;
-    Ok(format!("works, in blocks of {} bytes", block::Device::info(&device).block_bytes))
+    Ok(say!(DIRECT_WORKS, bytes = block::Device::info(&device).block_bytes))
 }
 
 #[cfg(test)]

@@ -2,6 +2,9 @@
 //! sample, which fails where a promise is broken.
 
 use lab::pull::{Outcome, Sample};
+use words::{Language, in_language};
+
+use crate::pull_command::shown::headline;
 
 /// The document, of a test of this name.
 pub(crate) fn document(name: &str, outcome: &Outcome) -> String {
@@ -25,7 +28,7 @@ pub(crate) fn is_broken(sample: &Sample) -> bool {
 }
 
 fn case_of(name: &str, case: &str, sample: &Sample) -> String {
-    let said = escape::markup(&sample.card.headline());
+    let said = escape::markup(&in_language(Language::English, || headline(&sample.card)));
     let what = match is_broken(sample) {
         true => format!("<failure message=\"{said}\"/>"),
         false => format!("<system-out>{said}</system-out>"),

@@ -1,7 +1,7 @@
-//! What language people read: `--lang`, else what the locale says.
+//! What language people read: `--lang`, else `RAIDLOOM_LANG`, else what the locale says.
 
 use clap::ValueEnum;
-use report::Language;
+use words::Language;
 
 /// A language of reports and of the page.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,14 +15,16 @@ pub(crate) enum Lang {
 /// The language that was asked for, or that of the locale.
 pub(crate) fn language(asked: Option<Lang>) -> Language {
     let said = |name: &str| std::env::var(name).ok();
-    match asked.unwrap_or_else(|| of_locale(["LC_ALL", "LC_MESSAGES", "LANG"].map(said))) {
+    let variables = ["RAIDLOOM_LANG", "LC_ALL", "LC_MESSAGES", "LANG"].map(said);
+    match asked.unwrap_or_else(|| of_locale(variables)) {
         Lang::En => Language::English,
         Lang::Ja => Language::Japanese,
     }
 }
 
-/// That of a locale, as `setlocale(3)` takes it: the first that says something decides.
-fn of_locale(variables: [Option<String>; 3]) -> Lang {
+/// That of our own variable and of a locale, as `setlocale(3)` takes it: the first that says
+/// something decides.
+fn of_locale(variables: [Option<String>; 4]) -> Lang {
     let locale = variables.into_iter().flatten().find(|locale| !locale.is_empty());
     let is_japanese = |locale: &str| {
         locale.split(['_', '.', '@']).next().is_some_and(|tag| tag.eq_ignore_ascii_case("ja"))
@@ -44,8 +46,12 @@ mod tests {
             ("", "", "jam_JM", Lang::En),
             ("", "", "", Lang::En),
         ] {
-            let said = [all, messages, lang].map(|text| Some(text.to_owned()));
-            assert_eq!(of_locale(said), expected, "{all} {messages} {lang}");
+            let [all, messages, lang] = [all, messages, lang].map(|text| Some(text.to_owned()));
+            let locale = [None, all, messages, lang];
+            assert_eq!(of_locale(locale.clone()), expected, "{locale:?}");
+            let [_, all, messages, lang] = locale;
+            let own = Some("en".to_owned());
+            assert_eq!(of_locale([own, all, messages, lang]), Lang::En);
         }
         assert_eq!(of_locale([None, None, Some("ja_JP".to_owned())]), Lang::Ja);
         assert_eq!(language(Some(Lang::Ja)), Language::Japanese);

@@ -12,6 +12,7 @@ mod arguments;
 mod array_command;
 mod bench_command;
 mod cache_command;
+mod catalogue;
 mod check;
 mod choose_command;
 mod compare_command;
@@ -20,6 +21,7 @@ mod contexts;
 mod drives;
 mod export_command;
 mod failure;
+mod first_help;
 mod guest_command;
 mod history_command;
 mod junit;
@@ -52,10 +54,14 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use arguments::{Arguments, CheckSubject, Command, ReportVerb, RunVerb};
 use failure::Failure;
 use output::Output;
+use words::Language;
 
 fn main() -> ExitCode {
     signals::fail_at_file_limit();
-    let mut command = Arguments::command();
+    let mut command = match language::language(None) {
+        Language::English => Arguments::command(),
+        Language::Japanese => first_help::in_japanese(Arguments::command()),
+    };
     let typed: Vec<OsString> = std::env::args_os().collect();
     let (words, note) = spellings::modern(&typed);
     if let Some(line) = spellings::misplaced(&command, &words) {
@@ -87,7 +93,9 @@ fn main() -> ExitCode {
     if let Err(failure) = serve::log::start(arguments.verbose) {
         return end(&failure, &output);
     }
-    match carry_out(&output, arguments.command) {
+    // Programs read the same whatever the language.
+    let language = if output.json { Language::English } else { language::language(None) };
+    match words::in_language(language, || carry_out(&output, arguments.command)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => end(&failure, &output),
     }

@@ -7,6 +7,7 @@ use lab::plan::{self, Outline, ResolvedPlan};
 use results::Plan;
 use serde_json::json;
 
+use crate::catalogue::{self, say};
 use crate::failure::Failure;
 use crate::output::{Output, table};
 use crate::progress::duration;
@@ -47,18 +48,30 @@ fn list(output: &Output) -> Result<(), Failure> {
 
 /// What a plan comes to, in one sentence.
 pub(crate) fn sentence(outline: &Outline) -> String {
-    let race = outline.design == results::Design::Race;
-    let counted =
-        |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-    format!(
-        "{} x {} x {} = {}{} trials{}, about {}",
-        counted(outline.configurations, "configuration"),
-        counted(outline.workloads, "workload"),
-        counted(outline.blocks as usize, "block"),
-        if race { "at most " } else { "" },
-        outline.trials,
-        if race { " (a race drops clear losers)" } else { "" },
-        duration(std::time::Duration::from_secs_f64(outline.estimated_seconds))
+    let configurations = match outline.configurations {
+        1 => say!(PLAN_CONFIGURATION),
+        count => say!(PLAN_CONFIGURATIONS, count = count),
+    };
+    let workloads = match outline.workloads {
+        1 => say!(PLAN_WORKLOAD),
+        count => say!(PLAN_WORKLOADS, count = count),
+    };
+    let blocks = match outline.blocks {
+        1 => say!(PLAN_BLOCK),
+        count => say!(PLAN_BLOCKS, count = count),
+    };
+    let message = match outline.design {
+        results::Design::Race => catalogue::PLAN_RACE_SENTENCE,
+        _ => catalogue::PLAN_SENTENCE,
+    };
+    let time = duration(std::time::Duration::from_secs_f64(outline.estimated_seconds));
+    words::say!(
+        message,
+        configurations = configurations,
+        workloads = workloads,
+        blocks = blocks,
+        trials = outline.trials,
+        time = time
     ) + &budget(outline)
 }
 
@@ -69,18 +82,18 @@ fn budget(outline: &Outline) -> String {
     if let Some(seconds) = budget.time_seconds {
         let short = outline.estimated_seconds > seconds;
         let time = duration(std::time::Duration::from_secs_f64(seconds));
-        parts.push(format!("{time}{}", if short { " (too short for all of it)" } else { "" }));
+        parts.push(if short { say!(BUDGET_TOO_SHORT, time = time) } else { time });
     }
     if let Some(bytes) = budget.written_bytes_per_member {
         let prepared = outline.written.iter().map(|written| written.prepared_bytes).max();
         let short = prepared.is_some_and(|prepared| prepared > bytes);
-        parts.push(format!(
-            "{} written to a member{}",
-            stack::size::text(bytes),
-            if short { " (preparing alone takes more)" } else { "" }
-        ));
+        let message = if short { catalogue::BUDGET_PREPARING } else { catalogue::BUDGET_WRITTEN };
+        parts.push(words::say!(message, size = stack::size::text(bytes)));
     }
-    if parts.is_empty() { String::new() } else { format!("; budget: {}", parts.join(", ")) }
+    match parts.is_empty() {
+        true => String::new(),
+        false => say!(PLAN_BUDGET, parts = parts.join(", ")),
+    }
 }
 
 fn show(output: &Output, resolved: &ResolvedPlan) -> Result<(), Failure> {

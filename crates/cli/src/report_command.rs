@@ -97,7 +97,7 @@ pub(crate) fn report(output: &Output, arguments: &ReportArguments) -> Result<(),
         output.result(&report::json(&run, &analysis))?;
         return has_result(&run, &analysis);
     }
-    report::in_language(language(arguments.lang), || for_people(output, arguments, &run, &analysis))
+    words::in_language(language(arguments.lang), || for_people(output, arguments, &run, &analysis))
 }
 
 /// The same in the forms that are not JSON.

@@ -13,6 +13,7 @@
 //! Everything about the format is `array::md`; here are only the reads and writes around it.
 
 mod assemble;
+mod catalogue;
 mod create;
 mod destroy;
 mod draft;

@@ -12,8 +12,15 @@ use array::sync::Progress;
 use block::{Device, Node, size_text};
 use escape::{Lines, add};
 use serde::{Deserialize, Serialize};
+use words::Message;
 
 use super::{SECTOR_BYTES, WorkStatus};
+use crate::catalogue::{self, say};
+
+/// Adds one line to [`Lines`]: a message of the catalogue.
+macro_rules! tell {
+    ($lines:expr, $($message:tt)*) => { add!($lines, "{}", say!($($message)*)) };
+}
 
 /// How an array is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -432,26 +439,22 @@ impl ArrayStatus {
     #[must_use]
     pub fn text_of(&self, called: &str) -> Lines {
         let mut text = Lines::new();
-        add!(
+        let (state, layout) = (self.state_text(), self.layout_text());
+        tell!(text, STATUS_ARRAY, name = self.name, state = state, layout = layout);
+        tell!(
             text,
-            " array: {}    state: {}    layout: {}",
-            self.name,
-            self.state_text(),
-            self.layout_text()
+            STATUS_UUID,
+            uuid = self.array_uuid,
+            metadata = self.metadata,
+            events = self.events,
         );
-        add!(
-            text,
-            "  uuid: {}    metadata: {}, events {}",
-            self.array_uuid,
-            self.metadata,
-            self.events
-        );
-        add!(text, "  size: {}", self.size_bytes.map_or("unknown".to_owned(), size_text));
+        let size = self.size_bytes.map_or_else(|| say!(SIZE_UNKNOWN), size_text);
+        tell!(text, STATUS_SIZE, size = size);
         for note in &self.notes {
-            add!(text, "  note: {note}");
+            tell!(text, STATUS_NOTE, note = note);
         }
         if let Some(action) = self.action(called) {
-            add!(text, "action: {action}");
+            tell!(text, STATUS_ACTION, action = action);
         }
         if let Some(work) = &self.work {
             add!(text, "{:>6}: {}", work.kind, work.text());
@@ -462,19 +465,22 @@ impl ArrayStatus {
         let has_errors =
             self.members.iter().any(|member| member.read_errors.is_some_and(|count| count > 0));
         // As wide as what may stand there, so that arrays shown one after the other align.
-        let head = [format!("{:8}", "MEMBER"), format!("{:7}", "STATE"), "DEVICE".to_owned()];
-        let mut rows = vec![head.to_vec()];
-        rows[0].extend(has_errors.then(|| "READ ERRORS".to_owned()));
+        let member = escape::padded(&say!(MEMBER_HEAD), 8);
+        let state = escape::padded(&say!(STATE_HEAD), 7);
+        let mut rows = vec![vec![member, state, say!(DEVICE_HEAD)]];
+        rows[0].extend(has_errors.then(|| say!(READ_ERRORS_HEAD)));
         rows[0].push(self.slots.clone());
         for member in &self.members {
-            let called = member
-                .slot
-                .map_or_else(|| member.state.text().to_lowercase(), |slot| format!("member{slot}"));
+            let called = member.slot.map_or_else(
+                || member.state.message().english.to_lowercase(),
+                |slot| format!("member{slot}"),
+            );
             let name = member.name.clone().unwrap_or_else(|| "-".to_owned());
-            let mut row = vec![called, member.state.text().to_owned(), name];
+            let mut row = vec![called, member.state.message().template().to_owned(), name];
             let errors = || member.read_errors.map_or("-".to_owned(), |count| count.to_string());
             row.extend(has_errors.then(errors));
-            let rebuilt = member.rebuilt_bytes.map(|bytes| format!("up to {}", size_text(bytes)));
+            let rebuilt =
+                member.rebuilt_bytes.map(|bytes| say!(REBUILT_UP_TO, size = size_text(bytes)));
             row.push(
                 rebuilt.into_iter().chain(member.cause.clone()).collect::<Vec<_>>().join("  "),
             );
@@ -487,18 +493,23 @@ impl ArrayStatus {
     }
 
     fn state_text(&self) -> String {
-        let state = self.state.name().to_uppercase();
+        let state = match self.state {
+            ArrayCondition::Online => say!(CONDITION_ONLINE),
+            ArrayCondition::Degraded => say!(CONDITION_DEGRADED),
+            ArrayCondition::Unusable => say!(CONDITION_UNUSABLE),
+            ArrayCondition::Failed => say!(CONDITION_FAILED),
+        };
         let state = match self.state {
             ArrayCondition::Online | ArrayCondition::Degraded if !self.is_writable => {
-                format!("{state}, read-only")
+                say!(CONDITION_READ_ONLY, state = state)
             }
             _ => state,
         };
         match (self.is_running, self.is_clean) {
-            (true, true) => format!("{state}, running"),
-            (true, false) => format!("{state}, running, active"),
+            (true, true) => say!(CONDITION_RUNNING, state = state),
+            (true, false) => say!(CONDITION_ACTIVE, state = state),
             (false, true) => state,
-            (false, false) => format!("{state}, not in sync"),
+            (false, false) => say!(CONDITION_NOT_IN_SYNC, state = state),
         }
     }
 
@@ -506,7 +517,7 @@ impl ArrayStatus {
         let slots = self.members.iter().filter(|member| member.slot.is_some()).count();
         let layout = self.layout.as_ref().map(|layout| format!(" {layout}")).unwrap_or_default();
         let chunk = if self.chunk_bytes > 0 {
-            format!(", chunk {}", size_text(self.chunk_bytes))
+            say!(LAYOUT_CHUNK, size = size_text(self.chunk_bytes))
         } else {
             String::new()
         };
@@ -515,8 +526,12 @@ impl ArrayStatus {
             level if level == Level::Raid5.to_string() || level == Level::Raid4.to_string() => 1,
             _ => 0,
         };
-        let data = if parity > 0 { format!(" ({} data)", slots - parity) } else { String::new() };
-        format!("{}{layout}, {slots} members{chunk}{data}", self.level)
+        let data = match parity {
+            0 => String::new(),
+            parity => say!(LAYOUT_DATA, count = slots - parity),
+        };
+        let level = format_args!("{}{layout}", self.level);
+        say!(LAYOUT, level = level, members = slots, chunk = chunk, data = data)
     }
 }
 
@@ -542,18 +557,18 @@ impl MemberStatus {
 }
 
 impl MemberState {
-    fn text(self) -> &'static str {
+    fn message(self) -> Message {
         match self {
-            MemberState::Online => "ONLINE",
-            MemberState::Rebuild => "REBUILD",
-            MemberState::Incomplete => "PARTIAL",
-            MemberState::Failed => "FAILED",
-            MemberState::Stale => "STALE",
-            MemberState::Missing => "MISSING",
-            MemberState::Undecided => "UNDECIDED",
-            MemberState::Spare => "SPARE",
-            MemberState::Journal => "JOURNAL",
-            MemberState::Unused => "UNUSED",
+            MemberState::Online => catalogue::MEMBER_ONLINE,
+            MemberState::Rebuild => catalogue::MEMBER_REBUILD,
+            MemberState::Incomplete => catalogue::MEMBER_PARTIAL,
+            MemberState::Failed => catalogue::MEMBER_FAILED,
+            MemberState::Stale => catalogue::MEMBER_STALE,
+            MemberState::Missing => catalogue::MEMBER_MISSING,
+            MemberState::Undecided => catalogue::MEMBER_UNDECIDED,
+            MemberState::Spare => catalogue::MEMBER_SPARE,
+            MemberState::Journal => catalogue::MEMBER_JOURNAL,
+            MemberState::Unused => catalogue::MEMBER_UNUSED,
         }
     }
 }

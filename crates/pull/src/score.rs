@@ -130,10 +130,6 @@ pub struct ScoreCard {
     pub recovery_seconds: Spread,
 }
 
-fn time(seconds: f64) -> String {
-    if seconds < 1.0 { format!("{:.0} ms", seconds * 1e3) } else { format!("{seconds:.1} s") }
-}
-
 fn share(count: usize, all: usize) -> Share {
     Share {
         count: count as u64,
@@ -229,27 +225,6 @@ impl ScoreCard {
             ..Tally::default()
         }
     }
-
-    /// The one line that goes beside a speed.
-    #[must_use]
-    pub fn headline(&self) -> String {
-        let promises = match self.promise_broken.count {
-            0 => "nothing acknowledged lost".to_owned(),
-            states => format!(
-                "acknowledged work lost in {states} of {} pulls, up to {} of it",
-                self.pulls,
-                time(self.promised_seconds_lost.max)
-            ),
-        };
-        let copies = match self.closed_seconds_lost.max {
-            0.0 => String::new(),
-            max => format!(", at most {} of copies lost", time(max)),
-        };
-        format!(
-            "grade {}: {promises}{copies} ({} pulls, below {:.2} %)",
-            self.grade, self.pulls, self.promise_broken.at_most_percent
-        )
-    }
 }
 
 #[cfg(test)]
@@ -290,7 +265,6 @@ mod tests {
         assert_eq!(broken.grade, Grade::D);
         assert_eq!((broken.promise_broken.count, broken.promises_broken), (1, 1));
         assert_eq!(broken.promised_seconds_lost.max, 3.0);
-        assert!(broken.headline().starts_with("grade D: acknowledged work lost in 1 of 2 pulls"));
         let key = |found: &mut Findings| {
             found.keys.push(WrongKey {
                 key: Some("7".to_owned()),

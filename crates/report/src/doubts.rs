@@ -215,7 +215,7 @@ fn of_suite(doubt: &Doubt) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Language, in_language};
+    use words::{Language, in_language};
 
     #[test]
     fn a_doubt_says_its_figure_in_words() {

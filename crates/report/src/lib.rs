@@ -60,4 +60,3 @@ pub use parquet::parquet;
 pub use png::{PngError, card_png};
 pub use requests_parquet::{RequestRow, RequestsParquet};
 pub use text::{Style, text};
-pub use words::{Language, in_language};

@@ -29,8 +29,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use ::words::Language;
 use host::Error;
-use report::Language;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use ::words::Language;
 use host::Error;
 use lab::watch::{self, RunState, Stage, Stamp};
-use report::Language;
 use results::analysis::Analysis;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -140,13 +140,13 @@ impl Runs {
         let folder = self.find(id)?;
         let run = lab::read(&folder)?;
         let analysis = lab::alone::with_starts(&folder, &run, results::analyse(&run));
-        Ok(report::in_language(language, || report::html(&run, &analysis)))
+        Ok(::words::in_language(language, || report::html(&run, &analysis)))
     }
 }
 
 /// What the report of a run says first, in every language.
 fn answers(analysis: &Analysis) -> BTreeMap<&'static str, Vec<String>> {
-    let said = |language| report::in_language(language, || report::answer(analysis));
+    let said = |language| ::words::in_language(language, || report::answer(analysis));
     Language::ALL.into_iter().map(|language| (language.tag(), said(language))).collect()
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use ::words::Language;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Query, Request, State};
@@ -14,7 +15,6 @@ use axum::http::header::{
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use report::Language;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 

@@ -17,6 +17,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("reactor", &[]),
     ("confine", &[]),
     ("escape", &[]),
+    ("words", &[]),
     ("block", &["reactor"]),
     ("nbd-wire", &[]),
     ("trace", &["block"]),
@@ -32,7 +33,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("results", &[]),
     ("bench", &["block", "confine", "escape", "reactor", "results", "trace"]),
     ("host", &["array", "block", "confine", "export", "reactor", "results", "stack", "trace"]),
-    ("mdtools", &["array", "block", "escape", "host", "luks", "reactor", "stack"]),
+    ("mdtools", &["array", "block", "escape", "host", "luks", "reactor", "stack", "words"]),
     (
         "lab",
         &[
@@ -40,18 +41,18 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "pull", "reactor", "results", "serve", "stack",
         ],
     ),
-    ("report", &["escape", "results"]),
+    ("report", &["escape", "results", "words"]),
     (
         "serve",
         &["array", "block", "cache", "escape", "export", "host", "mdtools", "reactor", "stack"],
     ),
-    ("ui", &["bench", "escape", "host", "lab", "report", "results", "serve"]),
+    ("ui", &["bench", "escape", "host", "lab", "report", "results", "serve", "words"]),
     (
         "cli",
         &[
             "array", "bench", "block", "cache", "confine", "device", "escape", "export", "guest",
             "host", "lab", "mdtools", "pull", "reactor", "report", "results", "serve", "stack",
-            "trace", "ui",
+            "trace", "ui", "words",
         ],
     ),
     ("testkit", &["block", "reactor", "results"]),

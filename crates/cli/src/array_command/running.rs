@@ -6,9 +6,11 @@ use clap::Args;
 use mdtools::ArrayCondition;
 use serde_json::{Value, json};
 use serve::{Client, Command, Runtime, Status};
+use words::Message;
 
 use super::server_status;
 use super::start::absolute;
+use crate::catalogue::{self, say};
 use crate::failure::Failure;
 use crate::output::{Output, about, table};
 
@@ -65,6 +67,16 @@ pub(super) fn stop(output: &Output, names: &[String]) -> Result<(), Failure> {
     if problems.is_empty() { Ok(()) } else { Err(Failure::failed(problems.join("\n"))) }
 }
 
+/// Heads of the columns of the list.
+const LIST_HEAD: [Message; 6] = [
+    catalogue::LIST_NAME,
+    catalogue::LIST_STATE,
+    catalogue::LIST_SIZE,
+    catalogue::LIST_PROCESS,
+    catalogue::LIST_AT,
+    catalogue::LIST_MOUNTED,
+];
+
 /// Lists the servers that run, and undoes what dead ones have left behind. The worst state of them;
 /// `None` where one does not answer.
 pub(super) fn list(output: &Output) -> Result<Option<ArrayCondition>, Failure> {
@@ -84,7 +96,7 @@ pub(super) fn list(output: &Output) -> Result<Option<ArrayCondition>, Failure> {
         return output.document(&statuses).map(|()| worst);
     }
     if statuses.is_empty() {
-        output.note("nothing runs");
+        output.note(&say!(NOTHING_RUNS));
         return Ok(worst);
     }
     let row = |status: &Status| {
@@ -100,7 +112,7 @@ pub(super) fn list(output: &Output) -> Result<Option<ArrayCondition>, Failure> {
         ]
     };
     output.result(&table(
-        &["NAME", "STATE", "SIZE", "PROCESS", "AT", "MOUNTED"],
+        &LIST_HEAD.map(Message::template),
         &statuses.iter().map(row).collect::<Vec<_>>(),
         &[2, 3],
     ))?;

@@ -5,7 +5,13 @@ use escape::{Lines, add};
 use mdtools::ArrayCondition;
 use serve::{CacheReport, Status};
 
+use crate::catalogue::say;
 use crate::output::about;
+
+/// Adds one line to [`Lines`]: a message of the catalogue.
+macro_rules! tell {
+    ($lines:expr, $($message:tt)*) => { add!($lines, "{}", say!($($message)*)) };
+}
 
 /// How many of the latest events are shown.
 const EVENTS_SHOWN: usize = 8;
@@ -44,13 +50,8 @@ pub(super) fn summary(status: &Status) -> String {
 /// All there is to say, in the layout of an array's status.
 pub(crate) fn text(status: &Status) -> Lines {
     let mut text = Lines::new();
-    add!(
-        text,
-        "server: {}    state: {}    process: {}",
-        status.name,
-        state(status),
-        status.process
-    );
+    let state = state(status);
+    tell!(text, STATUS_SERVER, name = status.name, state = state, process = status.process);
     // What is wrong, and with which member, comes first.
     for array in &status.arrays {
         let called = match &status.arrays[..] {
@@ -60,28 +61,23 @@ pub(crate) fn text(status: &Status) -> Lines {
         text.append(&array.text_of(&called));
     }
     add_missing(&mut text, status);
-    add!(text, " stack: {}", status.stack);
+    tell!(text, STATUS_STACK, stack = status.stack);
     add_drive(&mut text, status);
     add_exports(&mut text, status);
     for note in &status.notes {
-        add!(text, "  note: {note}");
+        tell!(text, STATUS_NOTE, note = note);
     }
     for member in &status.members {
-        add!(
-            text,
-            "  leaf: {}, read {}, written {}",
-            member.name,
-            about(member.read_bytes),
-            about(member.written_bytes)
-        );
+        let (read, written) = (about(member.read_bytes), about(member.written_bytes));
+        tell!(text, STATUS_LEAF, name = member.name, read = read, written = written);
     }
     status.caches.iter().for_each(|cache| add_cache(&mut text, cache));
     let older = status.events.len().saturating_sub(EVENTS_SHOWN);
     if older > 0 {
-        add!(text, " event: {older} older ones are in --json");
+        tell!(text, STATUS_OLDER, older = older);
     }
     for event in &status.events[older..] {
-        add!(text, " event: {}: {}", event.array, event.text);
+        tell!(text, STATUS_EVENT, array = event.array, text = event.text);
     }
     text
 }
@@ -90,31 +86,29 @@ pub(crate) fn text(status: &Status) -> Lines {
 fn add_missing(text: &mut Lines, status: &Status) {
     for part in status.missing() {
         let cause = part.cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
-        add!(text, "  lost: {}{cause}", part.name);
+        tell!(text, STATUS_LOST, name = part.name, cause = cause);
     }
     if status.state() == ArrayCondition::Failed && status.arrays.is_empty() {
-        let back = "bring back what is gone, stop it and start it again";
-        add!(text, "action: {back}: raidloom array stop {}", status.name);
+        tell!(text, STATUS_BRING_BACK, name = status.name);
     }
 }
 
 /// What the drive is like.
 fn add_drive(text: &mut Lines, status: &Status) {
-    let access = if status.read_only { ", read-only" } else { "" };
-    let seeks = if status.rotational { ", rotational" } else { "" };
-    add!(
+    let access = if status.read_only { say!(STATUS_READ_ONLY) } else { String::new() };
+    let seeks = if status.rotational { say!(STATUS_ROTATIONAL) } else { String::new() };
+    tell!(
         text,
-        "  size: {}, blocks of {} bytes{access}{seeks}",
-        size_text(status.size_bytes),
-        status.block_bytes
+        STATUS_SIZE,
+        size = size_text(status.size_bytes),
+        block = status.block_bytes,
+        access = access,
+        seeks = seeks,
     );
-    let durable = if status.removal_policy == "quick" {
-        "what reaches the drive is durable at once; a file system on it keeps writes back unless \
-        mounted with sync"
-    } else {
-        "durable after a flush"
-    };
-    add!(text, "policy: {}: {durable}", status.removal_policy);
+    match status.removal_policy.as_str() {
+        "quick" => tell!(text, STATUS_POLICY_QUICK, policy = status.removal_policy),
+        _ => tell!(text, STATUS_POLICY, policy = status.removal_policy),
+    }
 }
 
 /// Where it appears, and who is there.
@@ -125,43 +119,51 @@ fn add_exports(text: &mut Lines, status: &Status) {
             .iter()
             .map(|device| format!("{}, ", device.display()))
             .collect::<String>();
-        add!(text, "    at: {device}{}", attached.file.display());
+        tell!(text, STATUS_AT, place = format_args!("{device}{}", attached.file.display()));
     }
     for uri in &status.nbd {
-        let clients = if status.nbd_clients == 1 {
-            "1 client".to_owned()
-        } else {
-            format!("{} clients", status.nbd_clients)
-        };
-        add!(text, "   nbd: {uri}  ({clients})");
+        match status.nbd_clients {
+            1 => tell!(text, STATUS_NBD_ONE, uri = uri),
+            count => tell!(text, STATUS_NBD, uri = uri, count = count),
+        }
     }
     if let Some(served) = &status.vhost_user {
-        let machines = if served.clients == 1 {
-            "1 machine".to_owned()
-        } else {
-            format!("{} machines", served.clients)
-        };
-        add!(text, " vhost: {}  ({machines})", served.socket.display());
+        let socket = served.socket.display();
+        match served.clients {
+            1 => tell!(text, STATUS_VHOST_ONE, socket = socket),
+            count => tell!(text, STATUS_VHOST, socket = socket, count = count),
+        }
     }
     for point in &status.mounts {
-        add!(text, " mount: {}", point.display());
+        tell!(text, STATUS_MOUNT, point = point.display());
     }
 }
 
 fn add_cache(text: &mut Lines, cache: &CacheReport) {
     let (used, size, dirty) =
         (about(cache.used_bytes), about(cache.size_bytes), about(cache.dirty_bytes));
-    add!(text, " cache: {}, {used} of {size} used, {dirty} dirty: {}", cache.mode, cache.name);
+    tell!(
+        text,
+        STATUS_CACHE,
+        mode = cache.mode,
+        used = used,
+        size = size,
+        dirty = dirty,
+        name = cache.name,
+    );
     let hits = |hits: u64, misses: u64| {
         format!("{:.0} %", 100.0 * hits as f64 / (hits + misses).max(1) as f64)
     };
     let (reads, writes) =
         (hits(cache.read_hits, cache.read_misses), hits(cache.write_hits, cache.write_misses));
     let (evictions, rate) = (cache.evictions, about(cache.write_out_bytes_per_second));
-    add!(
+    tell!(
         text,
-        "        hits: {reads} of reads, {writes} of writes; {evictions} evictions; {rate}/s \
-        written out"
+        STATUS_CACHE_HITS,
+        reads = reads,
+        writes = writes,
+        evictions = evictions,
+        rate = rate,
     );
     if let Some(failure) = &cache.failure {
         add!(text, "        {failure}");

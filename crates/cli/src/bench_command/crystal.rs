@@ -8,9 +8,11 @@ use results::Doubt;
 use results::caches::{READ, WRITTEN};
 use results::statistics::{self, Median};
 use serde_json::{Value, json};
+use words::Message;
 
 use super::rows::{RATE, Row, Rows, middle, most};
-use crate::output::{figure, table};
+use crate::catalogue::{self, say};
+use crate::output::{figure, table, wrapped};
 
 const BUFFERED: &str = " buffered";
 const DURABLE: &str = "durable_throughput_bytes_per_second";
@@ -43,13 +45,17 @@ pub(super) fn text(rows: &Rows<'_>) -> String {
     };
     let mut head = vec!["MB/s"];
     for buffered in ways {
-        let best = if *buffered { "BUFFERED BEST" } else { "DIRECT BEST" };
-        head.extend([best, "MEDIAN", "DURABLE"]);
+        let best = match buffered {
+            true => catalogue::BUFFERED_BEST_HEAD,
+            false => catalogue::DIRECT_BEST_HEAD,
+        };
+        let others = [catalogue::MEDIAN_HEAD, catalogue::DURABLE_HEAD];
+        head.extend([best, others[0], others[1]].map(Message::template));
     }
     if ways.len() == 2 {
-        head.push("BUFFERED/DIRECT");
+        head.push(catalogue::BUFFERED_TO_DIRECT_HEAD.template());
     }
-    head.push("FLAGS");
+    head.push(catalogue::FLAGS_HEAD.template());
     let line = |access: &Access| {
         let of = [false, true].map(|buffered| find(rows, access, buffered));
         if of.iter().all(Option::is_none) {
@@ -75,12 +81,13 @@ pub(super) fn text(rows: &Rows<'_>) -> String {
     };
     let cells: Vec<Vec<String>> = accesses.iter().filter_map(line).collect();
     let right: Vec<usize> = (1..head.len() - 1).collect();
-    format!(
-        "{}\nBest of the runs as the original prints it; medians with their interval of 95 % from \
-        six runs on. DURABLE counts the flush.\n{}",
-        table(&head, &cells, &right),
-        cached(rows, &accesses)
-    )
+    let (table, cached) = (table(&head, &cells, &right), cached(rows, &accesses));
+    format!("{table}\n{}\n{cached}", legend())
+}
+
+/// What the columns hold, in lines of at most 100 columns.
+fn legend() -> String {
+    wrapped(&say!(CRYSTAL_LEGEND), 100).join("\n")
 }
 
 fn mean(figures: &[f64]) -> Option<f64> {
@@ -111,7 +118,7 @@ fn deferred(rows: &[&Row<'_>]) -> Option<f64> {
 }
 
 fn answer(yes: bool, words: &str) -> String {
-    format!("{}: {words}", if yes { "yes" } else { "no" })
+    if yes { say!(ANSWER_YES, words = words) } else { say!(ANSWER_NO, words = words) }
 }
 
 fn percent(share: f64) -> String {
@@ -121,7 +128,7 @@ fn percent(share: f64) -> String {
 /// Whether reads were cached, in words.
 fn read_words(rows: &[&Row<'_>]) -> Option<String> {
     read_from_cache(rows).map(|share| {
-        let words = format!("{} of the bytes came from a cache", percent(share));
+        let words = say!(FROM_A_CACHE, share = percent(share));
         answer(share > CACHED_SHARE_MIN, &words)
     })
 }
@@ -130,11 +137,9 @@ fn read_words(rows: &[&Row<'_>]) -> Option<String> {
 fn write_words(rows: &[&Row<'_>]) -> Option<String> {
     deferred(rows).map(|late| {
         let absorbed = absorbed(rows).filter(|share| *share > CACHED_SHARE_MIN);
-        let words =
-            format!("{} of the time to durable came after the calls had returned", percent(late));
-        let more = absorbed.map_or(String::new(), |share| {
-            format!(", {} of the bytes were written over in memory", percent(share))
-        });
+        let words = say!(CAME_AFTER, share = percent(late));
+        let more =
+            absorbed.map_or(String::new(), |share| say!(WRITTEN_OVER, share = percent(share)));
         answer(late > CACHED_SHARE_MIN || absorbed.is_some(), &(words + &more))
     })
 }
@@ -152,9 +157,9 @@ fn cached(rows: &Rows<'_>, accesses: &[Access]) -> String {
         if reads.is_empty() && writes.is_empty() {
             continue;
         }
-        let unknown = || "not known".to_owned();
+        let unknown = || say!(NOT_KNOWN);
         cells.push(vec![
-            if buffered { "buffered" } else { "direct" }.to_owned(),
+            if buffered { say!(BUFFERED_ACCESS) } else { say!(DIRECT_ACCESS) },
             read_words(&reads).unwrap_or_else(unknown),
             write_words(&writes).unwrap_or_else(unknown),
         ]);
@@ -167,11 +172,10 @@ fn cached(rows: &Rows<'_>, accesses: &[Access]) -> String {
         let (kind, policy) = mounted(&folder)?;
         Some(format!(" ({kind}, {policy}{})", drive(&folder).unwrap_or_default()))
     });
-    format!(
-        "\nWhich accesses are cached{}:\n{}",
-        place.unwrap_or_default(),
-        table(&["ACCESS", "READS CACHED", "WRITES CACHED"], &cells, &[])
-    )
+    let head =
+        [catalogue::ACCESS_HEAD, catalogue::READS_CACHED_HEAD, catalogue::WRITES_CACHED_HEAD];
+    let table = table(&head.map(Message::template), &cells, &[]);
+    format!("\n{}\n{table}", say!(WHICH_CACHED, place = place.unwrap_or_default()))
 }
 
 /// The file system under a folder, and its removal policy in words.

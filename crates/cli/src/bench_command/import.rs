@@ -7,7 +7,6 @@ use results::analyse;
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::language::language;
 use crate::output::Output;
 use crate::report_command;
 
@@ -31,7 +30,7 @@ pub(super) fn import(
     if output.json {
         return output.document(&files.iter().map(document).collect::<Vec<_>>());
     }
-    report::in_language(language(None), || report_command::terminal(output, &run, &analysis, true))
+    report_command::terminal(output, &run, &analysis, true)
 }
 
 fn document(file: &ImportedFile) -> serde_json::Value {

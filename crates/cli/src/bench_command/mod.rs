@@ -23,6 +23,7 @@ use lab::plan::OneCell;
 use lab::{RunEnd, RunOptions};
 use serde_json::json;
 
+use crate::catalogue::say;
 use crate::consent::Consent;
 use crate::failure::Failure;
 use crate::output::{Output, table, wrapped};
@@ -182,15 +183,16 @@ fn measure(
         output.document(&document)?;
     } else {
         if rows.run.plan.configurations[0].modelled {
-            output.note("the figures are modelled");
+            output.note(&say!(FIGURES_MODELLED));
         }
         rows.left_out().iter().for_each(|line| output.note(line));
         output.result(&rows.text())?;
-        output.result(&format!("report: {}", report.page.display()))?;
+        output.result(&say!(RUN_REPORT, path = report.page.display()))?;
     }
     if ended == RunEnd::Interrupted {
         return Err(Failure::interrupted(format!(
-            "interrupted: what is shown was finished before. To go on:\n  raidloom run --resume {}",
+            "{}\n  raidloom run --resume {}",
+            say!(BENCH_INTERRUPTED),
             report.folder.display()
         )));
     }
@@ -204,14 +206,18 @@ fn list(output: &Output) -> Result<(), Failure> {
         let documents: Vec<_> = suites.iter().map(|suite| document(suite)).collect();
         return output.document(&documents);
     }
-    let kind = |kind: &TargetKind| if *kind == TargetKind::Folder { "folder" } else { "device" };
+    let kind = |kind: &TargetKind| match *kind {
+        TargetKind::Folder => say!(SUITE_FOLDER),
+        _ => say!(SUITE_DEVICE),
+    };
     let targets = |suite: &Suite| suite.targets.iter().map(kind).collect::<Vec<_>>().join(", ");
     let rows: Vec<Vec<String>> = suites
         .iter()
         .map(|suite| vec![suite.name.to_owned(), targets(suite), suite.summary.to_owned()])
         .collect();
-    let text = table(&["SUITE", "RUNS ON", "MEASURES"], &rows, &[]);
-    output.result(&format!("{text}\nraidloom bench explain SUITE says what each phase does.\n"))
+    let head = [say!(SUITE_HEAD), say!(RUNS_ON_HEAD), say!(MEASURES_HEAD)];
+    let text = table(&head.each_ref().map(String::as_str), &rows, &[]);
+    output.result(&format!("{text}\n{}\n", say!(EXPLAINS_PHASES)))
 }
 
 /// Says phase by phase what a suite does, or how fio would do it.

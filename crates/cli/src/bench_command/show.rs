@@ -10,16 +10,18 @@ use results::doubt::ReplayWindow;
 use results::statistics;
 use results::{Doubt, Trial};
 use serde_json::{Value, json};
+use words::Message;
 
 use super::crystal;
 use super::rows::{OPERATIONS, RATE, Row, Rows, least, most};
+use crate::catalogue::{self, say};
 use crate::output::{figure, seconds, table};
 
 impl Rows<'_> {
     /// As the suite's users know it.
     pub(super) fn text(&self) -> String {
         if self.measured().next().is_none() {
-            return "nothing was measured\n".to_owned();
+            return say!(NOTHING_MEASURED) + "\n";
         }
         let text = match self.suite.name {
             suite::devtest::NAME => self.devtest(),
@@ -53,12 +55,22 @@ impl Rows<'_> {
     /// several.
     fn phases(&self) -> String {
         let is_repeated = self.measured().any(|row| row.trials.len() > 1);
-        let mut head =
-            vec!["PHASE", "RATE", "", "DURABLE", "MEAN", "P99", "LONGEST", "%CPU", "+KERNEL"];
+        let mut head = vec![
+            catalogue::PHASE.template(),
+            catalogue::RATE_HEAD.template(),
+            "",
+            catalogue::DURABLE_HEAD.template(),
+            catalogue::MEAN_HEAD.template(),
+            "P99",
+            catalogue::LONGEST_HEAD.template(),
+            "%CPU",
+            catalogue::KERNEL_HEAD.template(),
+        ];
         if is_repeated {
-            head.extend(["RUNS", "LOWEST", "HIGHEST"]);
+            let added = [catalogue::RUNS_HEAD, catalogue::LOWEST_HEAD, catalogue::HIGHEST_HEAD];
+            head.extend(added.map(Message::template));
         }
-        head.push("FLAGS");
+        head.push(catalogue::FLAGS_HEAD.template());
         let line = |row: &Row<'_>| {
             let moves = row.workload.metric.ends_with("bytes_per_second");
             let (metric, unit) = if moves { (RATE, 1e6) } else { (OPERATIONS, 1.0) };
@@ -95,13 +107,13 @@ impl Rows<'_> {
             let durable =
                 elapsed.zip(row.median("flush_seconds")).map(|(time, flush)| time + flush);
             let time = |time: Option<f64>| time.unwrap_or(f64::NAN);
-            format!(
-                "{}: {:.0} files in {:.2} s, durable after {:.2} s\n",
-                row.name,
-                time(files),
-                time(elapsed),
-                time(durable.or(elapsed))
-            )
+            say!(
+                COPY_TOOK,
+                name = row.name,
+                files = format_args!("{:.0}", time(files)),
+                elapsed = format_args!("{:.2}", time(elapsed)),
+                durable = format_args!("{:.2}", time(durable.or(elapsed))),
+            ) + "\n"
         };
         self.measured().map(line).collect()
     }
@@ -131,8 +143,16 @@ impl Rows<'_> {
                 ]);
             }
         }
-        let head =
-            ["TEST", "REQUEST", "KiB/s", "DURABLE", "IO/s", "MEAN LATENCY", "P99 LATENCY", "FLAGS"];
+        let head = [
+            catalogue::TEST_HEAD.template(),
+            catalogue::REQUEST_HEAD.template(),
+            "KiB/s",
+            catalogue::DURABLE_HEAD.template(),
+            "IO/s",
+            catalogue::MEAN_LATENCY_HEAD.template(),
+            catalogue::P99_LATENCY_HEAD.template(),
+            catalogue::FLAGS_HEAD.template(),
+        ];
         table(&head, &cells, &[1, 2, 3, 4, 5, 6])
     }
 
@@ -140,13 +160,15 @@ impl Rows<'_> {
     fn replayed(&self) -> String {
         let mut cells = Vec::new();
         for row in self.measured() {
-            for (name, side) in [("all", ""), ("reads", "read_"), ("writes", "write_")] {
+            let sides =
+                [(say!(ALL_REQUESTS), ""), (say!(READS), "read_"), (say!(WRITES), "write_")];
+            for (name, side) in sides {
                 let metric = |metric: &str| format!("{side}{metric}");
                 if row.median(&metric(OPERATIONS)).is_none_or(|rate| rate == 0.0) {
                     continue;
                 }
                 cells.push(vec![
-                    name.to_owned(),
+                    name,
                     row.middle(&metric(OPERATIONS), figure),
                     row.middle(&metric(RATE), |rate| figure(rate / 1e6)),
                     row.middle(&metric("latency_mean_seconds"), seconds),
@@ -157,7 +179,16 @@ impl Rows<'_> {
                 ]);
             }
         }
-        let head = ["REQUESTS", "IO/s", "MB/s", "MEAN", "P50", "P99", "LONGEST", "FLAGS"];
+        let head = [
+            catalogue::REQUESTS_HEAD.template(),
+            "IO/s",
+            "MB/s",
+            catalogue::MEAN_HEAD.template(),
+            "P50",
+            "P99",
+            catalogue::LONGEST_HEAD.template(),
+            catalogue::FLAGS_HEAD.template(),
+        ];
         table(&head, &cells, &[1, 2, 3, 4, 5, 6]) + &self.windows()
     }
 
@@ -178,7 +209,14 @@ impl Rows<'_> {
             ]
         };
         let cells: Vec<Vec<String>> = windows.into_iter().flatten().map(line).collect();
-        let head = ["FROM", "TO", "REQUESTS", "P50", "P99", "LONGEST"];
+        let head = [
+            catalogue::FROM_HEAD.template(),
+            catalogue::TO_HEAD.template(),
+            catalogue::REQUESTS_HEAD.template(),
+            "P50",
+            "P99",
+            catalogue::LONGEST_HEAD.template(),
+        ];
         format!("\n{}", table(&head, &cells, &[0, 1, 2, 3, 4, 5]))
     }
 
@@ -191,14 +229,21 @@ impl Rows<'_> {
                 row.name.to_owned(),
                 median.map_or("-".to_owned(), |median| figure(median.median)),
                 interval.map_or("-".to_owned(), |interval| {
-                    format!("{} to {}", figure(interval.low), figure(interval.high))
+                    say!(RUN_RANGE, low = figure(interval.low), high = figure(interval.high))
                 }),
                 rates.len().to_string(),
                 row.marks(),
             ]
         };
         let cells: Vec<Vec<String>> = self.measured().map(line).collect();
-        table(&["TEST", "MB/s", "INTERVAL", "RUNS", "FLAGS"], &cells, &[1, 2, 3])
+        let head = [
+            catalogue::TEST_HEAD.template(),
+            "MB/s",
+            catalogue::INTERVAL_HEAD.template(),
+            catalogue::RUNS_HEAD.template(),
+            catalogue::FLAGS_HEAD.template(),
+        ];
+        table(&head, &cells, &[1, 2, 3])
     }
 
     /// Curves of throughput against latency.
@@ -217,11 +262,7 @@ impl Rows<'_> {
 
     fn depth(&self) -> String {
         let curves: String = self.curves().iter().map(curve_text).collect();
-        format!(
-            "{curves}knee: the depth with the most throughput for its mean latency (the largest \
-            IO/s / mean latency)\n{}",
-            self.open_loops()
-        )
+        format!("{curves}{}\n{}", say!(KNEE_MEANS), self.open_loops())
     }
 
     /// The open loops: latency from the moment each request was meant for.
@@ -243,12 +284,17 @@ impl Rows<'_> {
         if cells.is_empty() {
             return String::new();
         }
-        let head = ["ACCESS", "IO/s", "DURABLE", "P50", "P99", "LONGEST", "CLOSED P99", "FLAGS"];
-        format!(
-            "\nopen loops, latency from the intended start; CLOSED P99 is what a closed loop would \
-            have said\n{}",
-            table(&head, &cells, &[1, 2, 3, 4, 5, 6])
-        )
+        let head = [
+            catalogue::ACCESS_HEAD.template(),
+            "IO/s",
+            catalogue::DURABLE_HEAD.template(),
+            "P50",
+            "P99",
+            catalogue::LONGEST_HEAD.template(),
+            catalogue::CLOSED_P99_HEAD.template(),
+            catalogue::FLAGS_HEAD.template(),
+        ];
+        format!("\n{}\n{}", say!(OPEN_LOOPS), table(&head, &cells, &[1, 2, 3, 4, 5, 6]))
     }
 
     /// Programs of the user's, with what they took and what they said.
@@ -277,17 +323,17 @@ impl Rows<'_> {
         };
         let cells: Vec<Vec<String>> = self.measured().map(line).collect();
         let head = [
-            "ROW",
-            "FIGURE",
-            "DURABLE",
-            "LOWEST",
-            "HIGHEST",
-            "TIME",
+            catalogue::ROW_HEAD.template(),
+            catalogue::FIGURE_HEAD.template(),
+            catalogue::DURABLE_HEAD.template(),
+            catalogue::LOWEST_HEAD.template(),
+            catalogue::HIGHEST_HEAD.template(),
+            catalogue::TIME_HEAD.template(),
             "%CPU",
-            "MB READ",
-            "MB WRITTEN",
-            "RUNS",
-            "FLAGS",
+            catalogue::MB_READ_HEAD.template(),
+            catalogue::MB_WRITTEN_HEAD.template(),
+            catalogue::RUNS_HEAD.template(),
+            catalogue::FLAGS_HEAD.template(),
         ];
         table(&head, &cells, &[1, 2, 3, 4, 5, 6, 7, 8, 9])
     }
@@ -357,7 +403,10 @@ fn curve_text(curve: &Curve) -> String {
     let line = |point: &Point| {
         let share = if highest > 0.0 { point.io_per_second / highest } else { 0.0 };
         let bar = (BAR_WIDTH * share).round() as usize;
-        let knee = if curve.knee_depth == Some(point.depth) { " <- knee" } else { "" };
+        let knee = match curve.knee_depth == Some(point.depth) {
+            true => format!(" {}", say!(KNEE_HERE)),
+            false => String::new(),
+        };
         let mut cells =
             vec![point.depth.to_string(), figure(point.throughput_bytes_per_second / 1e6)];
         if writes {
@@ -374,10 +423,10 @@ fn curve_text(curve: &Curve) -> String {
         cells
     };
     let cells: Vec<Vec<String>> = curve.points.iter().map(line).collect();
-    let head: &[&str] = match writes {
-        true => &["DEPTH", "MB/s", "DURABLE", "IO/s", "MEAN", "P99", "", "FLAGS"],
-        false => &["DEPTH", "MB/s", "IO/s", "MEAN", "P99", "", "FLAGS"],
-    };
+    let mut head = vec![catalogue::DEPTH_HEAD.template(), "MB/s"];
+    head.extend(writes.then(|| catalogue::DURABLE_HEAD.template()));
+    let [mean, flags] = [catalogue::MEAN_HEAD, catalogue::FLAGS_HEAD].map(Message::template);
+    head.extend(["IO/s", mean, "P99", "", flags]);
     let right: Vec<usize> = (0..head.len() - 2).collect();
-    format!("{}\n{}\n", curve.access, table(head, &cells, &right))
+    format!("{}\n{}\n", curve.access, table(&head, &cells, &right))
 }

@@ -22,7 +22,6 @@ use serde_json::json;
 
 use crate::consent::Consent;
 use crate::failure::Failure;
-use crate::language::language;
 use crate::output::Output;
 use crate::report_command;
 use crate::run;
@@ -318,7 +317,7 @@ fn tell(
 
 fn print(output: &Output, choice: &Choice) -> Result<(), Failure> {
     let style = ::report::Style { color: output.color(), width: output.width().min(80) };
-    output.painted(::report::in_language(language(None), || ::report::choice_text(choice, style)))
+    output.painted(::report::choice_text(choice, style))
 }
 
 /// What is asked: by options, and at a terminal by questions for what they leave open.

@@ -4,7 +4,7 @@ mod arguments;
 mod drives;
 mod options;
 mod replayed;
-mod shown;
+pub(crate) mod shown;
 
 use std::path::Path;
 use std::time::Duration;
@@ -102,7 +102,7 @@ pub(crate) fn pull(output: &Output, arguments: &PullArguments) -> Result<(), Fai
     }
     let samples = [&outcome.figure, &outcome.hunt];
     match samples.into_iter().flatten().find(|sample| junit::is_broken(sample)) {
-        Some(sample) => Err(Failure::limit_passed(sample.card.headline())),
+        Some(sample) => Err(Failure::limit_passed(shown::headline(&sample.card))),
         None => Ok(()),
     }
 }

@@ -6,8 +6,10 @@ use lab::pull::{
 };
 use pull::{ScoreCard, Share, Spread, Work};
 use serde_json::{Value, json};
+use words::Message;
 
 use super::arguments::{DeviceName, EventName, PullArguments};
+use crate::catalogue::{self, say};
 use crate::failure::Failure;
 use crate::output::{Output, about, figure};
 
@@ -28,60 +30,64 @@ pub(super) fn show(
         return output.document(&document(arguments, options, guest, outcome));
     }
     let recorded = match &options.import {
-        Some(source) => format!("of {}, which knows no times", source.log.display()),
-        None => format!(
-            "{} in {:.1} s of {} recordings",
-            done(options),
-            outcome.recorded_seconds,
-            options.recordings
+        Some(source) => say!(PULL_IMPORTED, log = source.log.display()),
+        None => say!(
+            PULL_RECORDED,
+            done = done(options),
+            seconds = format_args!("{:.1}", outcome.recorded_seconds),
+            recordings = options.recordings,
         ),
     };
-    let of_md = if options.md.is_some() { " of md" } else { "" };
+    let of_md = if options.md.is_some() { say!(PULL_OF_MD) } else { String::new() };
     let mut text = simulated.as_ref().map_or(String::new(), |simulated| format!("{simulated}\n"));
-    text += &format!(
-        "{} on {}{of_md}{}, {recorded}\n",
-        options.file_system.name,
-        arguments.target.as_deref().unwrap_or_default(),
-        mounted.map(|mounted| format!(", mounted with {mounted}")).unwrap_or_default(),
+    text += &say!(
+        PULL_ON,
+        file_system = options.file_system.name,
+        target = arguments.target.as_deref().unwrap_or_default(),
+        of_md = of_md,
+        mounted = mounted.map(|mounted| say!(PULL_MOUNTED, options = mounted)).unwrap_or_default(),
+        recorded = recorded,
     );
+    text.push('\n');
     if let Some(guest) = guest {
-        text += &format!(
-            "in a guest with Linux {} and {} of memory; times are modelled, processors take none, \
-            and drives without a model of their own the time of {DEFAULT_MODEL}\n",
-            guest.version(),
-            about(guest.memory_bytes())
+        text += &say!(
+            PULL_IN_GUEST,
+            version = guest.version(),
+            memory = about(guest.memory_bytes()),
+            model = DEFAULT_MODEL,
         );
+        text.push('\n');
     }
-    let cache = drives(arguments, options);
-    let lost = match options.lost_member {
-        LostMember::None => String::new(),
-        LostMember::Random => ", and one of them, another each time, is lost".to_owned(),
-        LostMember::RandomTwo => ", and two of them, others each time, are lost".to_owned(),
+    let drives = drives(arguments, options);
+    let drives = match options.lost_member {
+        LostMember::None => drives,
+        LostMember::Random => say!(PULL_LOST_ANY, drives = drives),
+        LostMember::RandomTwo => say!(PULL_LOST_TWO, drives = drives),
         LostMember::Two(first, second) => {
-            format!(", and numbers {first} and {second} of them are lost")
+            say!(PULL_LOST_THESE, drives = drives, first = first, second = second)
         }
-        LostMember::Number(number) => format!(", and number {number} of them is lost"),
+        LostMember::Number(number) => say!(PULL_LOST_NUMBER, drives = drives, number = number),
     };
-    text += &format!(
-        "{cache}{lost}; {} written in {} requests, {} flushes; {} promises made\n",
-        about(outcome.written_bytes),
-        outcome.requests,
-        outcome.flushes,
-        outcome.promises
+    text += &say!(
+        PULL_WRITTEN,
+        drives = drives,
+        written = about(outcome.written_bytes),
+        requests = outcome.requests,
+        flushes = outcome.flushes,
+        promises = outcome.promises,
     );
-    for (name, sample) in [
-        ("cuts uniform in time", &outcome.figure),
-        ("the hunt: hot cuts, hostile losses", &outcome.hunt),
-    ] {
+    text.push('\n');
+    for (name, sample) in [(say!(PULL_UNIFORM), &outcome.figure), (say!(PULL_HUNT), &outcome.hunt)]
+    {
         if let Some(sample) = sample {
             let is_own = options.own_program().is_some();
-            let card = card(name, sample, (guest.is_some(), is_own), simulated.as_deref());
+            let card = card(&name, sample, (guest.is_some(), is_own), simulated.as_deref());
             text += &format!("\n{card}\n");
         }
     }
     if let (Some(first), Some(folder)) = (outcome.kept.first(), &options.keep_failing) {
         let count = outcome.kept.len();
-        text += &format!("\n{count} kept in {}; look at one:\n", folder.display());
+        text += &format!("\n{}\n", say!(PULL_KEPT, count = count, folder = folder.display()));
         text += &format!("  raidloom pull --replay {}\n", first.display());
     }
     output.result(&text)
@@ -90,18 +96,18 @@ pub(super) fn show(
 /// What was done while it was recorded.
 fn done(options: &Options) -> String {
     let steps = options.extent.steps * options.recordings;
-    let of = match &options.work {
-        WorkSource::Program(_) => return "a program of one's own".to_owned(),
-        WorkSource::BuiltIn(Work::Copy) => "files copied",
-        WorkSource::BuiltIn(Work::Fsync) => "steps with fsync",
-        WorkSource::BuiltIn(Work::Rename) => "renames",
-        WorkSource::BuiltIn(Work::Append) => "blocks appended",
+    let message = match &options.work {
+        WorkSource::Program(_) => return say!(PULL_OWN_PROGRAM),
+        WorkSource::BuiltIn(Work::Copy) => catalogue::PULL_COPIED,
+        WorkSource::BuiltIn(Work::Fsync) => catalogue::PULL_FSYNC,
+        WorkSource::BuiltIn(Work::Rename) => catalogue::PULL_RENAMES,
+        WorkSource::BuiltIn(Work::Append) => catalogue::PULL_APPENDED,
         WorkSource::BuiltIn(Work::Database | Work::DatabaseExtra | Work::DatabaseWal) => {
-            "transactions of SQLite"
+            catalogue::PULL_TRANSACTIONS
         }
-        WorkSource::BuiltIn(Work::Generated) => "small works",
+        WorkSource::BuiltIn(Work::Generated) => catalogue::PULL_SMALL_WORKS,
     };
-    format!("{steps} {of}")
+    words::say!(message, count = steps)
 }
 
 /// What `--json` prints.
@@ -147,23 +153,21 @@ fn document(
 fn drives(arguments: &PullArguments, options: &Options) -> String {
     match (arguments.event, arguments.device) {
         (EventName::Cable | EventName::Kill, _) => {
-            "drives keep their power and what they cached".to_owned()
+            say!(DRIVES_KEEP)
         }
-        (_, DeviceName::Typical) => format!(
-            "typical drives: cache {} and at most {} old, tear unit {}",
-            about(options.cache_bytes),
-            arguments.keys.cache_age,
-            about(options.tear_bytes.into())
+        (_, DeviceName::Typical) => say!(
+            DRIVES_TYPICAL,
+            cache = about(options.cache_bytes),
+            age = arguments.keys.cache_age,
+            tear = about(options.tear_bytes.into()),
         ),
         (_, DeviceName::Strict) => {
-            format!("strict drives: tear unit {}", about(options.tear_bytes.into()))
+            say!(DRIVES_STRICT, tear = about(options.tear_bytes.into()))
         }
-        (_, DeviceName::WriteThrough) => "drives without a volatile cache".to_owned(),
-        (_, DeviceName::Lying) => "DISHONEST drives: flushes are ignored".to_owned(),
-        (_, DeviceName::LyingFua) => "DISHONEST drives: FUA is ignored".to_owned(),
-        (_, DeviceName::Model) => "drives whose model says what is on the media, block by block, \
-            tear unit 512 B or its own block"
-            .to_owned(),
+        (_, DeviceName::WriteThrough) => say!(DRIVES_THROUGH),
+        (_, DeviceName::Lying) => say!(DRIVES_LYING),
+        (_, DeviceName::LyingFua) => say!(DRIVES_LYING_FUA),
+        (_, DeviceName::Model) => say!(DRIVES_MODEL),
     }
 }
 
@@ -183,10 +187,15 @@ pub(super) fn simulated(stood_for: &[String]) -> Option<String> {
     if stood_for.is_empty() {
         return None;
     }
-    let (names, itself) =
-        (stood_for.join(", "), if stood_for.len() == 1 { "itself" } else { "themselves" });
-    Some(format!("simulated: nothing is known of {names} {itself}"))
+    let names = stood_for.join(", ");
+    Some(match stood_for.len() {
+        1 => say!(PULL_SIMULATED_ONE, names = names),
+        _ => say!(PULL_SIMULATED, names = names),
+    })
 }
+
+/// Columns that the names of figures have.
+const LABEL_COLUMNS: usize = 30;
 
 /// A sample as a table. Nothing but promises is known of a program of the user's own.
 fn card(
@@ -197,77 +206,117 @@ fn card(
 ) -> String {
     let ScoreCard { pulls, .. } = sample.card;
     let card = &sample.card;
-    let mut rows: Vec<(&str, String)> = vec![
-        ("could not be mounted", shown(&card.unmountable)),
-        ("  repaired", shown(&card.repaired)),
-        ("  nor after a repair", shown(&card.lost_for_good)),
+    let mut rows: Vec<(Message, String)> = vec![
+        (catalogue::NOT_MOUNTED, shown(&card.unmountable)),
+        (catalogue::REPAIRED, shown(&card.repaired)),
+        (catalogue::NOT_REPAIRED, shown(&card.lost_for_good)),
     ];
     if let Some(check) = &card.check_failed {
-        rows.push(("errors found by a check", shown(check)));
+        rows.push((catalogue::CHECK_ERRORS, shown(check)));
     }
-    rows.push(("acknowledged work lost", shown(&card.promise_broken)));
+    rows.push((catalogue::WORK_LOST, shown(&card.promise_broken)));
     if card.promise_broken.count > 0 {
         let bytes = match is_own {
             true => String::new(),
             false => format!(", {}", about(card.promised_bytes_lost)),
         };
-        rows.push(("  promises broken", format!("{}{bytes}", card.promises_broken)));
-        rows.push(("  seconds of it", spread(&card.promised_seconds_lost)));
+        rows.push((catalogue::PROMISES_BROKEN, format!("{}{bytes}", card.promises_broken)));
+        rows.push((catalogue::SECONDS_OF_IT, spread(&card.promised_seconds_lost)));
     }
     if !is_own {
         rows.extend(unpromised(card));
     }
-    let recovery = if in_guest { "recovery, modelled seconds" } else { "recovery, seconds" };
+    let recovery = if in_guest { catalogue::RECOVERY_MODELLED } else { catalogue::RECOVERY };
     rows.push((recovery, spread(&card.recovery_seconds)));
     if sample.unjudged > 0 {
         let why: Vec<String> = sample.unjudged_why.iter().map(ToString::to_string).collect();
-        let text = format!("{}, not counted ({})", sample.unjudged, why.join("; "));
-        rows.push(("the check gave no verdict", text));
+        let text = say!(NOT_COUNTED, count = sample.unjudged, why = why.join("; "));
+        rows.push((catalogue::NO_VERDICT, text));
     }
     if sample.unsteady > 0 {
-        rows.push(("not shown twice, not counted", sample.unsteady.to_string()));
+        rows.push((catalogue::NOT_TWICE, sample.unsteady.to_string()));
     }
-    let rows = rows.into_iter().map(|(label, value)| format!("  {label:<30}{value}\n"));
+    let rows = rows.into_iter().map(|(label, value)| {
+        format!("  {}{value}\n", escape::padded(label.template(), LABEL_COLUMNS))
+    });
     let simulated = simulated.map_or(String::new(), |simulated| format!(" ({simulated})"));
-    format!("{name}, {pulls} pulls\n{}{}{simulated}", rows.collect::<String>(), card.headline())
+    format!(
+        "{}\n{}{}{simulated}",
+        say!(PULL_CARD, name = name, pulls = pulls),
+        rows.collect::<String>(),
+        headline(card)
+    )
+}
+
+/// The one line that goes beside a speed.
+pub(crate) fn headline(card: &ScoreCard) -> String {
+    let time = |seconds: f64| match seconds < 1.0 {
+        true => format!("{:.0} ms", seconds * 1e3),
+        false => format!("{seconds:.1} s"),
+    };
+    let promises = match card.promise_broken.count {
+        0 => say!(PULL_NOTHING_LOST),
+        states => say!(
+            PULL_WORK_LOST,
+            states = states,
+            pulls = card.pulls,
+            time = time(card.promised_seconds_lost.max),
+        ),
+    };
+    let found = match card.closed_seconds_lost.max {
+        0.0 => promises,
+        max => say!(PULL_COPIES_LOST, promises = promises, time = time(max)),
+    };
+    say!(
+        PULL_GRADE,
+        grade = card.grade,
+        found = found,
+        pulls = card.pulls,
+        percent = format_args!("{:.2}", card.promise_broken.at_most_percent),
+    )
 }
 
 /// What nobody promises, which only built-in works look at.
-fn unpromised(card: &ScoreCard) -> Vec<(&'static str, String)> {
+fn unpromised(card: &ScoreCard) -> Vec<(Message, String)> {
     let mut rows = vec![
-        ("seconds of copies lost", spread(&card.closed_seconds_lost)),
-        ("files of copies lost", spread(&card.closed_files_lost)),
-        ("bytes of copies lost", sizes(&card.closed_bytes_lost)),
-        ("renames without fsync torn", shown(&card.rename_torn)),
-        ("old data exposed", shown(&card.exposed)),
+        (catalogue::COPIES_SECONDS, spread(&card.closed_seconds_lost)),
+        (catalogue::COPIES_FILES, spread(&card.closed_files_lost)),
+        (catalogue::COPIES_BYTES, sizes(&card.closed_bytes_lost)),
+        (catalogue::RENAME_TORN, shown(&card.rename_torn)),
+        (catalogue::OLD_DATA, shown(&card.exposed)),
     ];
     if card.exposed_files > 0 {
-        rows.push(("  in files", card.exposed_files.to_string()));
+        rows.push((catalogue::IN_FILES, card.exposed_files.to_string()));
     }
-    rows.push(("blocks torn, as permitted", card.torn_blocks.to_string()));
+    rows.push((catalogue::BLOCKS_TORN, card.torn_blocks.to_string()));
     rows
 }
 
 fn shown(share: &Share) -> String {
     let Share { count, percent, at_most_percent } = share;
     match count {
-        0 => format!("none (below {} % at 95 %)", figure(*at_most_percent)),
-        _ => format!("{count}: {} % (at most {} %)", figure(*percent), figure(*at_most_percent)),
+        0 => say!(SHARE_NONE, percent = figure(*at_most_percent)),
+        _ => say!(
+            SHARE_SOME,
+            count = count,
+            percent = figure(*percent),
+            most = figure(*at_most_percent),
+        ),
     }
 }
 
 fn spread(spread: &Spread) -> String {
-    spread_in(spread, "longest", figure)
+    spread_in(spread, catalogue::SPREAD_LONGEST, figure)
 }
 
 fn sizes(spread: &Spread) -> String {
-    spread_in(spread, "most", |bytes| about(bytes as u64))
+    spread_in(spread, catalogue::SPREAD_MOST, |bytes| about(bytes as u64))
 }
 
-fn spread_in(spread: &Spread, most: &str, shown: impl Fn(f64) -> String) -> String {
+fn spread_in(spread: &Spread, message: Message, shown: impl Fn(f64) -> String) -> String {
     let Spread { median, p95, max } = *spread;
     if max == 0.0 {
         return "0".to_owned();
     }
-    format!("median {}, p95 {}, {most} {}", shown(median), shown(p95), shown(max))
+    words::say!(message, median = shown(median), p95 = shown(p95), max = shown(max))
 }

@@ -14,6 +14,7 @@ use std::sync::atomic::AtomicBool;
 use lab::plan::ResolvedPlan;
 use lab::{Extension, Outcome, RunEnd, RunOptions};
 
+use crate::catalogue::say;
 use crate::consent::Consent;
 use crate::failure::Failure;
 use crate::limits::Limits;
@@ -138,9 +139,8 @@ fn finish(
     let page = Report::of(outcome.folder, outcome.run)?;
     if outcome.ended == RunEnd::Interrupted {
         return Err(Failure::interrupted(format!(
-            "interrupted after {} trials; nothing measured is lost. To go on:\n  raidloom run \
-            --resume {}{}",
-            page.run.trials.len(),
+            "{}\n  raidloom run --resume {}{}",
+            say!(RUN_INTERRUPTED, trials = page.run.trials.len()),
             page.folder.display(),
             consent.flags_to_go_on()
         )));

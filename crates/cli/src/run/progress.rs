@@ -7,6 +7,7 @@ use lab::{Observer, Progress, TimeLeft, watch};
 use results::course::CourseEvent;
 use results::{Plan, Trial};
 
+use crate::catalogue::say;
 use crate::output::{Output, figure};
 use crate::progress::{Line, duration};
 
@@ -30,6 +31,9 @@ impl<'a> RunProgress<'a> {
     }
 }
 
+/// Labels of configurations in the log are at least so wide.
+const LABEL_COLUMNS: usize = 24;
+
 /// How often they are told at most: each time is a small file, written before a trial begins.
 const TOLD_EVERY: Duration = Duration::from_secs(2);
 
@@ -41,8 +45,8 @@ impl Drop for RunProgress<'_> {
 
 fn left(left: TimeLeft) -> String {
     let (low, high) = (duration(left.low), duration(left.high));
-    let range = if low == high { low } else { format!("{low} to {high}") };
-    if left.rough { format!("{range} (rough)") } else { range }
+    let range = if low == high { low } else { say!(RUN_RANGE, low = low, high = high) };
+    if left.rough { say!(ROUGH, range = range) } else { range }
 }
 
 fn label(plan: &Plan, progress: &Progress<'_>) -> String {
@@ -52,12 +56,17 @@ fn label(plan: &Plan, progress: &Progress<'_>) -> String {
 impl Observer for RunProgress<'_> {
     fn begun(&mut self, folder: &Path, [finished, trials]: [usize; 2], time_left: TimeLeft) {
         self.folder = Some(folder.to_owned());
-        let done = if finished > 0 {
-            format!(", {finished} of {trials} trials there already")
-        } else {
-            String::new()
+        let (folder, left) = (folder.display(), left(time_left));
+        let text = match finished {
+            0 => say!(RUN_BEGUN, folder = folder, left = left),
+            _ => say!(
+                RUN_GOES_ON,
+                folder = folder,
+                finished = finished,
+                trials = trials,
+                left = left
+            ),
         };
-        let text = format!("run: {}{done}; time left: {}", folder.display(), left(time_left));
         match self.waits {
             true => self.begins = Some(text),
             false => self.output.progress(&text),
@@ -73,16 +82,16 @@ impl Observer for RunProgress<'_> {
             self.told = Some(Instant::now());
         }
         // What is longest stands last: a narrow terminal shows the beginning.
-        let text = format!(
-            "{} %  trial {}/{}  left {}  block {}/{}  {}  {}",
-            100 * progress.finished / progress.trials.max(1),
-            progress.finished + 1,
-            progress.trials,
-            left(progress.left),
-            progress.block,
-            progress.blocks,
-            label(plan, progress),
-            progress.workload,
+        let text = say!(
+            RUN_LINE,
+            percent = 100 * progress.finished / progress.trials.max(1),
+            trial = progress.finished + 1,
+            trials = progress.trials,
+            left = left(progress.left),
+            block = progress.block,
+            blocks = progress.blocks,
+            label = label(plan, progress),
+            workload = progress.workload,
         );
         if self.output.animates() {
             self.line.show(&text);
@@ -100,16 +109,17 @@ impl Observer for RunProgress<'_> {
                 .metrics
                 .get("throughput_bytes_per_second")
                 .map_or(String::new(), |rate| format!(" {} MB/s", figure(rate / 1e6)));
-            self.output.progress(&format!(
-                "block {}/{}  {:<24} trial {} of {}  {}{rate}  elapsed {}  left {}",
-                progress.block,
-                progress.blocks,
-                label(plan, progress),
-                progress.finished,
-                progress.trials,
-                progress.workload,
-                duration(progress.elapsed.max(Duration::from_secs(1))),
-                left(progress.left)
+            self.output.progress(&say!(
+                RUN_VISIT,
+                block = progress.block,
+                blocks = progress.blocks,
+                label = escape::padded(&label(plan, progress), LABEL_COLUMNS),
+                trial = progress.finished,
+                trials = progress.trials,
+                workload = progress.workload,
+                rate = rate,
+                elapsed = duration(progress.elapsed.max(Duration::from_secs(1))),
+                left = left(progress.left),
             ));
         }
     }
@@ -121,17 +131,16 @@ impl Observer for RunProgress<'_> {
             found.map_or_else(|| id.clone(), |one| plan.label(&one.settings))
         };
         self.output.progress(&match step {
-            CourseEvent::Dropped { after_blocks, configurations } => format!(
-                "race: {} clear losers dropped after {after_blocks} blocks",
-                configurations.len()
-            ),
+            CourseEvent::Dropped { after_blocks, configurations } => {
+                say!(RACE_DROPPED, count = configurations.len(), blocks = after_blocks)
+            }
             CourseEvent::Named { after_blocks, picks } => {
                 let mut named: Vec<String> = picks.iter().map(|pick| label(&pick.named)).collect();
                 named.dedup();
-                format!("race: over after {after_blocks} blocks; named: {}", named.join(", "))
+                say!(RACE_OVER, blocks = after_blocks, names = named.join(", "))
             }
-            CourseEvent::Look { blocks } => format!("not decided yet: on to {blocks} blocks"),
-            CourseEvent::UntilDecided => "on until it is decided".to_owned(),
+            CourseEvent::Look { blocks } => say!(RUN_LOOK, blocks = blocks),
+            CourseEvent::UntilDecided => say!(RUN_UNTIL),
             CourseEvent::Budget { .. } | CourseEvent::Spent { .. } => return,
         });
     }

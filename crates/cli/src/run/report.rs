@@ -8,8 +8,8 @@ use results::analysis::{Analysis, analyse};
 use results::compare::against_baseline;
 use serde_json::json;
 
+use crate::catalogue::say;
 use crate::failure::Failure;
-use crate::language::language;
 use crate::limits::Limits;
 use crate::output::Output;
 use crate::report_command;
@@ -49,10 +49,8 @@ impl Report {
             }
             output.document(&document)?;
         } else {
-            ::report::in_language(language(None), || {
-                report_command::terminal(output, run, analysis, false)
-            })?;
-            output.result(&format!("report: {}", page.display()))?;
+            report_command::terminal(output, run, analysis, false)?;
+            output.result(&say!(RUN_REPORT, path = page.display()))?;
         }
         if limits.is_empty() || changes.cells.is_empty() {
             report_command::has_result(run, analysis)?;
@@ -77,8 +75,5 @@ pub(super) fn part(output: &Output, shard: Shard, outcome: &Outcome) -> Result<(
             "run": outcome.folder, "shard": shard, "trials": trials
         }));
     }
-    output.result(&format!(
-        "shard {shard}: {trials} trials in {folder}; when all are there: raidloom run merge {folder} … -o \
-        DIR"
-    ))
+    output.result(&say!(SHARD_DONE, shard = shard, trials = trials, folder = folder))
 }

@@ -11,7 +11,6 @@ use results::analysis::Verdict;
 
 use self::screen::Screen;
 use crate::failure::Failure;
-use crate::language::language;
 use crate::output::Output;
 use crate::progress::duration;
 use crate::signals;
@@ -60,9 +59,7 @@ pub(crate) fn watch(output: &Output, arguments: &WatchArguments) -> Result<(), F
     drop(screen);
     output.result(&ending(&state))?;
     // What the report of a finished run says first.
-    let answer = state.analysis.as_ref().map_or_else(Vec::new, |analysis| {
-        report::in_language(language(None), || report::answer(analysis))
-    });
+    let answer = state.analysis.as_ref().map_or_else(Vec::new, |analysis| report::answer(analysis));
     answer.iter().try_for_each(|sentence| output.result(sentence))
 }
 

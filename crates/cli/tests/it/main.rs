@@ -15,6 +15,7 @@ mod help_examples;
 mod history;
 mod installed;
 mod japanese_pages;
+mod japanese_verbs;
 mod memory;
 mod monitor;
 mod one_part;

@@ -49,8 +49,9 @@ pub(crate) fn tails(chart: &Tails, names: &[&str], title: &str) -> Chart {
     };
     let spoken = |series: &Percentiles| {
         let figures = chart.heads.iter().zip(&series.texts);
-        let figures = figures
-            .filter_map(|(head, text)| text.as_ref().map(|text| format!("{head} {text} {}", chart.unit)));
+        let figures = figures.filter_map(|(head, text)| {
+            text.as_ref().map(|text| format!("{head} {text} {}", chart.unit))
+        });
         format!("{}: {}", series.name, figures.collect::<Vec<_>>().join(", "))
     };
     let svg = html! {

@@ -1,18 +1,6 @@
 //! Every message, in every language.
 
-use super::Message;
-
-macro_rules! catalogue {
-    ($($name:ident: $english:literal, $japanese:literal;)*) => {
-        $(pub(crate) const $name: Message = Message { english: $english, japanese: $japanese };)*
-
-        /// All of them, by name.
-        #[cfg(test)]
-        pub(crate) const ALL: &[(&str, Message)] = &[$((stringify!($name), $name)),*];
-    };
-}
-
-catalogue! {
+words::catalogue! {
     // Kinds of work and answers.
     SEQUENTIAL: "sequential", "シーケンシャル";
     RANDOM: "random", "ランダム";

@@ -1,11 +1,12 @@
 //! The answer of `choose`: at most twenty lines of eighty columns, in every language.
 
-use report::{Language, Style, choice_text, in_language};
+use report::{Style, choice_text};
 use results::ModelError;
 use results::choice::{
     Choice, Condition, Contrast, DriveGroup, Figures, Layout, PowerCuts, Rebuild, RemovedLayout,
     Rival, Scheme, Share, WorkloadRatio,
 };
+use words::{Language, in_language};
 
 const TERABYTE: u64 = 1_000_000_000_000;
 

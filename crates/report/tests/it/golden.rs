@@ -8,10 +8,11 @@ use crate::fixture;
 
 use std::path::Path;
 
-use report::{Language, Style, in_language};
+use report::Style;
 use results::safety::{Grade, LeastGrade};
 use results::types::{Group, Run, Workload};
 use results::{Doubt, analyse};
+use words::{Language, in_language};
 
 fn check(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);

@@ -11,9 +11,9 @@ use crate::fixture;
 
 use std::path::{Path, PathBuf};
 
-use report::{Language, in_language};
 use results::analyse;
 use testkit::{Browser, KeptPictures, chromium};
+use words::{Language, in_language};
 
 const WIDTHS: [u32; 3] = [380, 1024, 1920];
 

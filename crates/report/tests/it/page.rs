@@ -290,8 +290,8 @@ fn the_first_screen_is_seen_at_once() {
     let mut begun = fixture::small();
     begun.trials.retain(|trial| trial.block == 0);
     for (name, run) in [("alone", alone), ("asked", asked), ("begun", begun)] {
-        for language in report::Language::ALL {
-            let page = report::in_language(language, || report::html(&run, &analyse(&run)));
+        for language in words::Language::ALL {
+            let page = words::in_language(language, || report::html(&run, &analyse(&run)));
             for width in [1200, 380] {
                 let told = rendered(&chromium, &page, "first", width, false, false);
                 let bottom = told["first"].as_u64().unwrap();
@@ -336,7 +336,7 @@ fn page_is_whole_in_japanese() {
     let Some(chromium) = chromium() else { return };
     let run = fixture::small();
     let analysis = analyse(&run);
-    let page = report::in_language(report::Language::Japanese, || report::html(&run, &analysis));
+    let page = words::in_language(words::Language::Japanese, || report::html(&run, &analysis));
     for (width, dark) in [(380, true), (1024, false)] {
         let told = rendered(&chromium, &page, "japanese", width, dark, false);
         assert_eq!(told["problems"], serde_json::json!([]), "at {width}");

@@ -3,10 +3,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use report::{Language, Style, in_language};
+use report::Style;
 use results::analysis::Verdict;
 use results::{Run, analyse};
 use testkit::made_up::{MadeUp, Noise};
+use words::{Language, in_language};
 
 use crate::fixture;
 

@@ -15,8 +15,8 @@ use crate::voices::{Table, better_in};
 use super::ballot::Ballot;
 use super::order::VisitOrder;
 use super::{
-    BlockEffect, Cell, Comparison, Cost, Drift, KindResult, LatencyRange, Loss, MachineStep, Member, Stage,
-    is_in_model, kind, order, rows,
+    BlockEffect, Cell, Comparison, Cost, Drift, KindResult, LatencyRange, Loss, MachineStep,
+    Member, Stage, is_in_model, kind, order, rows,
 };
 
 /// Most axes that a name gives the values of without asking whether they tell anything.

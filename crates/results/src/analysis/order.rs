@@ -412,9 +412,10 @@ pub(super) fn drawn_orders(pairs: &Pairs) -> Option<DrawnOrders> {
     // Each order and its opposite are as far from 0: the first block keeps its sign.
     let orders = 1_u32 << rest.len();
     let sum = |flipped: u32| -> f64 {
-        let signed = rest.iter().enumerate().map(|(at, difference)| {
-            if flipped >> at & 1 == 0 { *difference } else { -difference }
-        });
+        let signed = rest
+            .iter()
+            .enumerate()
+            .map(|(at, difference)| if flipped >> at & 1 == 0 { *difference } else { -difference });
         first + signed.sum::<f64>()
     };
     let own = sum(0).abs() - ROUNDING;

@@ -97,7 +97,7 @@ const QUESTION: Question = Question {
     same_level: LEVEL,
     model_error: 0.0,
     by_order: None,
-        by_draw: None,
+    by_draw: None,
 };
 
 fn answer(centre: f64, error: f64, question: Question) -> Answer {
@@ -119,11 +119,8 @@ fn what_the_order_may_explain_has_no_answer() {
     assert_eq!(found(drawn(1.0 / 32.0, 1.0 / 32.0, 0.05)), Answer::Ahead);
     assert_eq!(found(drawn(1.0 / 32.0, 1.0 / 32.0, 0.01)), Answer::Ahead);
     assert_eq!(found(drawn(3.0 / 128.0, 1.0 / 128.0, 0.05)), Answer::Ahead);
-    let decision = decide(
-        &estimate(0.05, 0.001),
-        &drawn(0.5, 1.0 / 32.0, 0.05),
-        &mut Quantiles::default(),
-    );
+    let decision =
+        decide(&estimate(0.05, 0.001), &drawn(0.5, 1.0 / 32.0, 0.05), &mut Quantiles::default());
     assert!(decision.interval.low == 1.0 && decision.interval.high > 1.05, "{decision:?}");
 }
 

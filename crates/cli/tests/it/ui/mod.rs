@@ -356,8 +356,8 @@ fn a_finished_run_says_what_its_report_says() {
         let name = format!("run-{seed}");
         lab::import::write(&place.path(&name), &run).unwrap();
         let analysis = results::analyse(&lab::read(&place.path(&name)).unwrap());
-        let answers = report::Language::ALL
-            .map(|language| report::in_language(language, || report::answer(&analysis)));
+        let answers = words::Language::ALL
+            .map(|language| words::in_language(language, || report::answer(&analysis)));
         for (locale, answer) in ["C.UTF-8", "ja_JP.UTF-8"].iter().zip(&answers) {
             let watched =
                 place.command(&["run", "watch", &name]).env("LC_ALL", locale).output().unwrap();

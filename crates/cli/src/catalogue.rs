@@ -1,0 +1,307 @@
+//! Every message of the verbs that speak the reader's language, in every language.
+
+/// A message of the catalogue: `say!(NAME)` or `say!(NAME, place = value, …)`.
+macro_rules! say {
+    ($name:ident $(, $place:ident = $value:expr)* $(,)?) => {
+        ::words::say!($crate::catalogue::$name $(, $place = $value)*)
+    };
+}
+pub(crate) use say;
+
+words::catalogue! {
+    // check.
+    CHECK_WHAT: "WHAT", "項目";
+    CHECK_HERE: "HERE", "有無";
+    CHECK_FOUND: "FOUND", "状態";
+    CHECK_FOR: "FOR", "用途";
+    CHECK_YES: "yes", "あり";
+    CHECK_NO: "no", "なし";
+    CHECK_MISSING: "MISSING", "不足";
+    CHECK_IS_MISSING: "{name} is missing: {remedy}", "{name} がありません: {remedy}";
+    WORKS: "works", "使えます";
+    RING_FOR: "all work on files and disks", "ファイルとディスクへのすべての入出力";
+    NOTHING_MISSING: "nothing is missing", "不足はありません";
+    DIRECT_NAME: "direct I/O here", "ここでのダイレクト I/O";
+    DIRECT_FOR: "measuring the disk instead of the page cache", "ページキャッシュではなくディスクの測定";
+    DIRECT_REMEDY: "use a folder on a disk's file system (ext4, XFS, btrfs); elsewhere files are measured through the cache, and it is said",
+        "ディスク上のファイルシステム(ext4、XFS、btrfs)のフォルダーを使ってください。ほかの場所ではキャッシュ経由の測定になり、その旨を表示します";
+    DIRECT_WORKS: "works, in blocks of {bytes} bytes", "使えます({bytes} バイト単位)";
+    NO_FILE_HERE: "no file can be made here: {error}", "ここにファイルを作れません: {error}";
+    ROOT_NAME: "root", "root 権限";
+    ROOT_YES: "you are root", "root です";
+    ROOT_NO: "you are not root", "root ではありません";
+    ROOT_FOR: "disks, block devices of arrays (--attach), mounting; files, NBD and --attach=file need no root",
+        "ディスク、アレイのブロックデバイス(--attach)、マウント。ファイル、NBD、--attach=file には不要";
+    FUSE_FOR: "arrays as files and block devices (--attach)", "ファイルやブロックデバイスとしてのアレイ(--attach)";
+    LOOP_NAME: "loop devices", "ループデバイス";
+    LOOP_FOR: "arrays as block devices (--attach); without them --attach=file",
+        "ブロックデバイスとしてのアレイ(--attach)。なければ --attach=file";
+    SPACE_NAME: "free space here", "ここの空き容量";
+    SPACE_FOR: "member files, runs", "メンバーのファイル、測定結果";
+    SPACE_REMEDY: "use a folder on another file system", "別のファイルシステムのフォルダーを使ってください";
+    SPACE_LITTLE: "only {size}", "{size} だけ";
+    GOVERNOR_NAME: "governor", "周波数ガバナー";
+    GOVERNOR_FOR: "the same processor speed in every trial", "すべての試行で同じプロセッサー速度";
+    GOVERNOR_NONE: "the kernel does not change the frequency, or does not tell",
+        "カーネルは周波数を変えないか、情報がありません";
+    CGROUP_NAME: "memory cgroup", "メモリー cgroup";
+    CGROUP_REMEDY: "as root, or systemd-run --user --scope -p Delegate=yes raidloom ...",
+        "root で実行するか、systemd-run --user --scope -p Delegate=yes raidloom ... を使ってください";
+    CGROUP_NONE: "there is no memory controller here", "ここにはメモリーコントローラーがありません";
+    CGROUP_ROOT: "only root may make one, unless it was delegated", "委任されていない限り、作れるのは root だけです";
+    CGROUP_YES: "there is a memory controller", "メモリーコントローラーがあります";
+    NBDINFO_FOR: "looking at NBD exports, copying them (nbdcopy)", "NBD エクスポートの確認とコピー(nbdcopy)";
+    NBD_CLIENT_FOR: "NBD exports as block devices", "ブロックデバイスとしての NBD エクスポート";
+    NBD_NO_MODULE: "this kernel has no module nbd", "このカーネルには nbd モジュールがありません";
+    NBD_KERNEL_REMEDY: "a kernel with its module nbd", "nbd モジュールのあるカーネルを使ってください";
+    NBD_BOTH_REMEDY: "apt-get install nbd-client, and a kernel with its module nbd",
+        "apt-get install nbd-client、さらに nbd モジュールのあるカーネルが必要です";
+    QEMU_FOR: "NBD exports as images: convert, compare", "イメージとしての NBD エクスポート(変換、比較)";
+    CEPH_NAME: "Ceph's images", "Ceph のイメージ";
+    CEPH_FOR: "members in a Ceph cluster (rbd:POOL/IMAGE)", "Ceph クラスター内のメンバー(rbd:POOL/IMAGE)";
+    LANDLOCK_YES: "the kernel has it", "カーネルにあります";
+    LANDLOCK_NO: "this kernel has none, or it is switched off", "このカーネルにはないか、無効になっています";
+    LANDLOCK_FOR: "programs started on a target (mkfs, fio, a guest's kernel) write nowhere else; without it root starts no guest",
+        "対象に対して起動したプログラム(mkfs、fio、ゲストのカーネル)がほかへ書けないようにする。なければ root はゲストを起動できません";
+    LANDLOCK_REMEDY: "Linux 5.13 or newer with landlock among the modules of `lsm=`",
+        "Linux 5.13 以降で、`lsm=` のモジュールに landlock を含めてください";
+    GUEST_NAME: "kernel of guests", "ゲストのカーネル";
+    GUEST_NOT_BUILT: "not built yet, or for another raidloom", "未作成、または別の raidloom 用です";
+    GUEST_FOR: "suites and programs on file systems in modelled time (bench --guest, guest run)",
+        "モデル時間で動くファイルシステム上のスイートとプログラム(bench --guest、guest run)";
+    NOT_ON_PATH: "{name} is not on the PATH", "{name} が PATH にありません";
+    FILE_SYSTEM_FOR: "a file system on an array (array mount --fs, plans)", "アレイ上のファイルシステム(array mount --fs、プラン)";
+    IS_THERE_TOO: "{driver} ({maker} is there)", "{driver}({maker} はあります)";
+    AND_REMEDY: "{one}, and {other}", "{one}、さらに {other}";
+    AS_ROOT: "as root", "root で実行してください";
+    MODPROBE_REMEDY: "modprobe {module}; in a container, --device {path} --cap-add SYS_ADMIN",
+        "modprobe {module}。コンテナー内では --device {path} --cap-add SYS_ADMIN";
+
+    // run.
+    RUN_BEGUN: "run: {folder}; time left: {left}", "測定: {folder}、残り時間: {left}";
+    RUN_GOES_ON: "run: {folder}, {finished} of {trials} trials there already; time left: {left}",
+        "測定: {folder}、全 {trials} 試行のうち {finished} 試行は完了済み、残り時間: {left}";
+    ROUGH: "{range} (rough)", "{range}(概算)";
+    RUN_RANGE: "{low} to {high}", "{low}〜{high}";
+    RUN_LINE: "{percent} %  trial {trial}/{trials}  left {left}  block {block}/{blocks}  {label}  {workload}",
+        "{percent} %  試行 {trial}/{trials}  残り {left}  ブロック {block}/{blocks}  {label}  {workload}";
+    RUN_VISIT: "block {block}/{blocks}  {label} trial {trial} of {trials}  {workload}{rate}  elapsed {elapsed}  left {left}",
+        "ブロック {block}/{blocks}  {label} 試行 {trial}/{trials}  {workload}{rate}  経過 {elapsed}  残り {left}";
+    RACE_DROPPED: "race: {count} clear losers dropped after {blocks} blocks",
+        "予選: {blocks} ブロック後に明らかに劣る {count} 構成が脱落";
+    RACE_OVER: "race: over after {blocks} blocks; named: {names}", "予選: {blocks} ブロックで終了、通過: {names}";
+    RUN_LOOK: "not decided yet: on to {blocks} blocks", "まだ判定できません。{blocks} ブロックまで続けます";
+    RUN_UNTIL: "on until it is decided", "判定できるまで続けます";
+    RUN_REPORT: "report: {path}", "レポート: {path}";
+    RUN_INTERRUPTED: "interrupted after {trials} trials; nothing measured is lost. To go on:",
+        "{trials} 試行で中断しました。測定済みの結果は失われていません。続けるには:";
+    SHARD_DONE: "shard {shard}: {trials} trials in {folder}; when all are there: raidloom run merge {folder} … -o DIR",
+        "シャード {shard}: {folder} に {trials} 試行。すべて揃ったら: raidloom run merge {folder} … -o DIR";
+    PLAN_SENTENCE: "{configurations} x {workloads} x {blocks} = {trials} trials, about {time}",
+        "{configurations} x {workloads} x {blocks} = {trials} 試行、約 {time}";
+    PLAN_RACE_SENTENCE: "{configurations} x {workloads} x {blocks} = at most {trials} trials (a race drops clear losers), about {time}",
+        "{configurations} x {workloads} x {blocks} = 最大 {trials} 試行(明らかに劣る構成は予選で脱落)、約 {time}";
+    PLAN_CONFIGURATION: "1 configuration", "1 構成";
+    PLAN_CONFIGURATIONS: "{count} configurations", "{count} 構成";
+    PLAN_WORKLOAD: "1 workload", "1 ワークロード";
+    PLAN_WORKLOADS: "{count} workloads", "{count} ワークロード";
+    PLAN_BLOCK: "1 block", "1 ブロック";
+    PLAN_BLOCKS: "{count} blocks", "{count} ブロック";
+    PLAN_BUDGET: "; budget: {parts}", "、予算: {parts}";
+    BUDGET_TOO_SHORT: "{time} (too short for all of it)", "{time}(全部には足りません)";
+    BUDGET_WRITTEN: "{size} written to a member", "メンバーごとの書き込み {size}";
+    BUDGET_PREPARING: "{size} written to a member (preparing alone takes more)",
+        "メンバーごとの書き込み {size}(準備だけで超えます)";
+
+    // bench.
+    NOTHING_MEASURED: "nothing was measured", "何も測定されませんでした";
+    FIGURES_MODELLED: "the figures are modelled", "数値はモデルによるものです";
+    BENCH_INTERRUPTED: "interrupted: what is shown was finished before. To go on:",
+        "中断しました。表示したのは中断前に終わった分です。続けるには:";
+    PHASE: "PHASE", "フェーズ";
+    RATE_HEAD: "RATE", "速度";
+    DURABLE_HEAD: "DURABLE", "永続化込み";
+    MEAN_HEAD: "MEAN", "平均";
+    LONGEST_HEAD: "LONGEST", "最長";
+    KERNEL_HEAD: "+KERNEL", "+カーネル";
+    RUNS_HEAD: "RUNS", "回数";
+    LOWEST_HEAD: "LOWEST", "最低";
+    HIGHEST_HEAD: "HIGHEST", "最高";
+    FLAGS_HEAD: "FLAGS", "注記";
+    TEST_HEAD: "TEST", "テスト";
+    REQUEST_HEAD: "REQUEST", "要求サイズ";
+    MEAN_LATENCY_HEAD: "MEAN LATENCY", "平均レイテンシ";
+    P99_LATENCY_HEAD: "P99 LATENCY", "P99 レイテンシ";
+    REQUESTS_HEAD: "REQUESTS", "要求";
+    FROM_HEAD: "FROM", "開始";
+    TO_HEAD: "TO", "終了";
+    INTERVAL_HEAD: "INTERVAL", "区間";
+    ACCESS_HEAD: "ACCESS", "アクセス";
+    CLOSED_P99_HEAD: "CLOSED P99", "クローズド P99";
+    ROW_HEAD: "ROW", "行";
+    FIGURE_HEAD: "FIGURE", "数値";
+    TIME_HEAD: "TIME", "時間";
+    MB_READ_HEAD: "MB READ", "読み込み MB";
+    MB_WRITTEN_HEAD: "MB WRITTEN", "書き込み MB";
+    DEPTH_HEAD: "DEPTH", "深度";
+    ALL_REQUESTS: "all", "全体";
+    READS: "reads", "読み込み";
+    WRITES: "writes", "書き込み";
+    COPY_TOOK: "{name}: {files} files in {elapsed} s, durable after {durable} s",
+        "{name}: {files} ファイルを {elapsed} 秒、永続化まで {durable} 秒";
+    KNEE_MEANS: "knee: the depth with the most throughput for its mean latency (the largest IO/s / mean latency)",
+        "ニー: 平均レイテンシあたりのスループットが最大の深度(IO/s ÷ 平均レイテンシが最大)";
+    KNEE_HERE: "<- knee", "<- ニー";
+    OPEN_LOOPS: "open loops, latency from the intended start; CLOSED P99 is what a closed loop would have said",
+        "オープンループ、レイテンシは予定時刻から。クローズド P99 はクローズドループでの値";
+    DIRECT_BEST_HEAD: "DIRECT BEST", "直接 最高";
+    BUFFERED_BEST_HEAD: "BUFFERED BEST", "バッファー 最高";
+    MEDIAN_HEAD: "MEDIAN", "中央値";
+    BUFFERED_TO_DIRECT_HEAD: "BUFFERED/DIRECT", "バッファー/直接";
+    CRYSTAL_LEGEND: "Best of the runs as the original prints it; medians with their interval of 95 % from six runs on. DURABLE counts the flush.",
+        "最高は元のプログラムと同じ表示。中央値には 6 回以上で 95 % 区間が付きます。「永続化込み」はフラッシュを含みます。";
+    WHICH_CACHED: "Which accesses are cached{place}:", "キャッシュされるアクセス{place}:";
+    READS_CACHED_HEAD: "READS CACHED", "読み込みのキャッシュ";
+    WRITES_CACHED_HEAD: "WRITES CACHED", "書き込みのキャッシュ";
+    ANSWER_YES: "yes: {words}", "はい: {words}";
+    ANSWER_NO: "no: {words}", "いいえ: {words}";
+    FROM_A_CACHE: "{share} of the bytes came from a cache", "バイト数の {share} はキャッシュから";
+    CAME_AFTER: "{share} of the time to durable came after the calls had returned",
+        "永続化までの時間の {share} は呼び出しが戻った後";
+    WRITTEN_OVER: ", {share} of the bytes were written over in memory", "、バイト数の {share} はメモリー内で上書き";
+    NOT_KNOWN: "not known", "不明";
+    BUFFERED_ACCESS: "buffered", "バッファー経由";
+    DIRECT_ACCESS: "direct", "直接";
+    SUITE_HEAD: "SUITE", "スイート";
+    RUNS_ON_HEAD: "RUNS ON", "対象";
+    MEASURES_HEAD: "MEASURES", "測定内容";
+    SUITE_FOLDER: "folder", "フォルダー";
+    SUITE_DEVICE: "device", "デバイス";
+    EXPLAINS_PHASES: "raidloom bench explain SUITE says what each phase does.",
+        "各フェーズの内容は raidloom bench explain SUITE で表示します。";
+
+    // pull.
+    PULL_ON: "{file_system} on {target}{of_md}{mounted}, {recorded}",
+        "{target}{of_md} 上の {file_system}{mounted}、{recorded}";
+    PULL_OF_MD: " of md", "(md)";
+    PULL_MOUNTED: ", mounted with {options}", "(マウントオプション {options})";
+    PULL_IMPORTED: "of {log}, which knows no times", "{log} から(時刻の情報なし)";
+    PULL_RECORDED: "{done} in {seconds} s of {recordings} recordings", "{recordings} 回の記録、{seconds} 秒、{done}";
+    PULL_IN_GUEST: "in a guest with Linux {version} and {memory} of memory; times are modelled, processors take none, and drives without a model of their own the time of {model}",
+        "Linux {version}、メモリー {memory} のゲスト内。時間はモデルで、プロセッサーの時間は 0、モデルのないドライブは {model} の時間です";
+    PULL_LOST_ANY: "{drives}, and one of them, another each time, is lost", "{drives}、毎回別の 1 台を喪失";
+    PULL_LOST_TWO: "{drives}, and two of them, others each time, are lost", "{drives}、毎回別の 2 台を喪失";
+    PULL_LOST_THESE: "{drives}, and numbers {first} and {second} of them are lost", "{drives}、{first} 番と {second} 番を喪失";
+    PULL_LOST_NUMBER: "{drives}, and number {number} of them is lost", "{drives}、{number} 番を喪失";
+    PULL_WRITTEN: "{drives}; {written} written in {requests} requests, {flushes} flushes; {promises} promises made",
+        "{drives}。{requests} 要求で {written} を書き込み、フラッシュ {flushes} 回、約束 {promises} 件";
+    PULL_UNIFORM: "cuts uniform in time", "時間上一様な電源断";
+    PULL_HUNT: "the hunt: hot cuts, hostile losses", "探索: 危険な時点の電源断、不利な喪失";
+    PULL_KEPT: "{count} kept in {folder}; look at one:", "{folder} に {count} 件を保存。1 件を見るには:";
+    PULL_OWN_PROGRAM: "a program of one's own", "利用者のプログラム";
+    PULL_COPIED: "{count} files copied", "{count} ファイルをコピー";
+    PULL_FSYNC: "{count} steps with fsync", "fsync 付き {count} 回";
+    PULL_RENAMES: "{count} renames", "名前変更 {count} 回";
+    PULL_APPENDED: "{count} blocks appended", "追記 {count} ブロック";
+    PULL_TRANSACTIONS: "{count} transactions of SQLite", "SQLite トランザクション {count} 件";
+    PULL_SMALL_WORKS: "{count} small works", "小さな処理 {count} 件";
+    DRIVES_KEEP: "drives keep their power and what they cached", "ドライブの電源とキャッシュは保たれる";
+    DRIVES_TYPICAL: "typical drives: cache {cache} and at most {age} old, tear unit {tear}",
+        "標準的なドライブ: キャッシュ {cache}、滞留は最長 {age}、書き込みの分断単位 {tear}";
+    DRIVES_STRICT: "strict drives: tear unit {tear}", "厳格なドライブ: 書き込みの分断単位 {tear}";
+    DRIVES_THROUGH: "drives without a volatile cache", "揮発性キャッシュのないドライブ";
+    DRIVES_LYING: "DISHONEST drives: flushes are ignored", "不正直なドライブ: フラッシュを無視";
+    DRIVES_LYING_FUA: "DISHONEST drives: FUA is ignored", "不正直なドライブ: FUA を無視";
+    DRIVES_MODEL: "drives whose model says what is on the media, block by block, tear unit 512 B or its own block",
+        "媒体上の内容をモデルがブロック単位で決めるドライブ、分断単位は 512 B またはそのブロック";
+    PULL_SIMULATED_ONE: "simulated: nothing is known of {names} itself", "シミュレーション: {names} 自体については何もわかりません";
+    PULL_SIMULATED: "simulated: nothing is known of {names} themselves", "シミュレーション: {names} 自体については何もわかりません";
+    PULL_CARD: "{name}, {pulls} pulls", "{name}、{pulls} 回";
+    NOT_MOUNTED: "could not be mounted", "マウントできない";
+    REPAIRED: "  repaired", "  修復できた";
+    NOT_REPAIRED: "  nor after a repair", "  修復後もできない";
+    CHECK_ERRORS: "errors found by a check", "検査で見つかったエラー";
+    WORK_LOST: "acknowledged work lost", "確認済みの書き込みの喪失";
+    PROMISES_BROKEN: "  promises broken", "  破られた約束";
+    SECONDS_OF_IT: "  seconds of it", "  失われた秒数";
+    RECOVERY_MODELLED: "recovery, modelled seconds", "復旧(モデル秒)";
+    RECOVERY: "recovery, seconds", "復旧(秒)";
+    NO_VERDICT: "the check gave no verdict", "検査で判定できない";
+    NOT_COUNTED: "{count}, not counted ({why})", "{count}、集計外({why})";
+    NOT_TWICE: "not shown twice, not counted", "再現せず、集計外";
+    COPIES_SECONDS: "seconds of copies lost", "失われたコピーの秒数";
+    COPIES_FILES: "files of copies lost", "失われたコピーのファイル数";
+    COPIES_BYTES: "bytes of copies lost", "失われたコピーのバイト数";
+    RENAME_TORN: "renames without fsync torn", "fsync なしの名前変更の破損";
+    OLD_DATA: "old data exposed", "古いデータの露出";
+    IN_FILES: "  in files", "  ファイル数";
+    BLOCKS_TORN: "blocks torn, as permitted", "分断されたブロック(許容範囲)";
+    SHARE_NONE: "none (below {percent} % at 95 %)", "なし(95 % 信頼で {percent} % 未満)";
+    SHARE_SOME: "{count}: {percent} % (at most {most} %)", "{count}: {percent} %(最大 {most} %)";
+    SPREAD_LONGEST: "median {median}, p95 {p95}, longest {max}", "中央値 {median}、p95 {p95}、最長 {max}";
+    SPREAD_MOST: "median {median}, p95 {p95}, most {max}", "中央値 {median}、p95 {p95}、最大 {max}";
+
+    // The headline of a pull test.
+    PULL_NOTHING_LOST: "nothing acknowledged lost", "完了通知済みの書き込みは失われず";
+    PULL_WORK_LOST: "acknowledged work lost in {states} of {pulls} pulls, up to {time} of it",
+        "{pulls} 回中 {states} 回で完了通知済みの書き込みを喪失(最大 {time} 分)";
+    PULL_COPIES_LOST: "{promises}, at most {time} of copies lost", "{promises}、コピーの喪失は最大 {time} 分";
+    PULL_GRADE: "grade {grade}: {found} ({pulls} pulls, below {percent} %)",
+        "グレード {grade}: {found}({pulls} 回、{percent} % 未満)";
+
+    // array status.
+    NOTHING_RUNS: "nothing runs", "動作中のものはありません";
+    LIST_NAME: "NAME", "名前";
+    LIST_STATE: "STATE", "状態";
+    LIST_SIZE: "SIZE", "容量";
+    LIST_PROCESS: "PROCESS", "プロセス";
+    LIST_AT: "AT", "場所";
+    LIST_MOUNTED: "MOUNTED", "マウント先";
+    NO_ARRAY_RUNS: "no array of that name runs, and there is no such file",
+        "その名前で動作中のアレイはなく、そのようなファイルもありません";
+    STATUS_SERVER: "server: {name}    state: {state}    process: {process}",
+        "サーバー: {name}    状態: {state}    プロセス: {process}";
+    STATUS_STACK: " stack: {stack}", "  構成: {stack}";
+    STATUS_NOTE: "  note: {note}", "  注記: {note}";
+    STATUS_LEAF: "  leaf: {name}, read {read}, written {written}", "  末端: {name}、読み込み {read}、書き込み {written}";
+    STATUS_OLDER: " event: {older} older ones are in --json", "  記録: これより古い {older} 件は --json にあります";
+    STATUS_EVENT: " event: {array}: {text}", "  記録: {array}: {text}";
+    STATUS_LOST: "  lost: {name}{cause}", "  喪失: {name}{cause}";
+    STATUS_BRING_BACK: "action: bring back what is gone, stop it and start it again: raidloom array stop {name}",
+        "  対処: 失われたものを戻し、停止してから起動し直してください: raidloom array stop {name}";
+    STATUS_SIZE: "  size: {size}, blocks of {block} bytes{access}{seeks}", "  容量: {size}、ブロック {block} バイト{access}{seeks}";
+    STATUS_READ_ONLY: ", read-only", "、読み込み専用";
+    STATUS_ROTATIONAL: ", rotational", "、回転式";
+    STATUS_POLICY_QUICK: "policy: {policy}: what reaches the drive is durable at once; a file system on it keeps writes back unless mounted with sync",
+        "  方針: {policy}: ドライブに届いたものは直ちに永続化。sync でマウントしない限りファイルシステムは書き込みを遅らせます";
+    STATUS_POLICY: "policy: {policy}: durable after a flush", "  方針: {policy}: フラッシュ後に永続化";
+    STATUS_AT: "    at: {place}", "  場所: {place}";
+    STATUS_NBD_ONE: "   nbd: {uri}  (1 client)", "   NBD: {uri}  (クライアント 1)";
+    STATUS_NBD: "   nbd: {uri}  ({count} clients)", "   NBD: {uri}  (クライアント {count})";
+    STATUS_VHOST_ONE: " vhost: {socket}  (1 machine)", " vhost: {socket}  (仮想マシン 1)";
+    STATUS_VHOST: " vhost: {socket}  ({count} machines)", " vhost: {socket}  (仮想マシン {count})";
+    STATUS_MOUNT: " mount: {point}", "マウント: {point}";
+    STATUS_CACHE: " cache: {mode}, {used} of {size} used, {dirty} dirty: {name}",
+        "キャッシュ: {mode}、{size} 中 {used} 使用、未書き出し {dirty}: {name}";
+    STATUS_CACHE_HITS: "        hits: {reads} of reads, {writes} of writes; {evictions} evictions; {rate}/s written out",
+        "        ヒット: 読み込みの {reads}、書き込みの {writes}、追い出し {evictions}、書き出し {rate}/s";
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    /// Words that are the same in Japanese.
+    const UNTRANSLATED: [&str; 1] = ["(md)"];
+
+    #[test]
+    fn every_message_is_there_in_every_language() {
+        let mut names = BTreeSet::new();
+        for (name, message) in super::ALL {
+            assert!(names.insert(name), "{name} is there twice");
+            if let Err(wrong) = message.check(&UNTRANSLATED) {
+                panic!("{name}: {wrong}");
+            }
+        }
+    }
+}
