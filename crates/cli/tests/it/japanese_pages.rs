@@ -4,10 +4,11 @@
 use std::path::Path;
 
 /// Each with its English page.
-const PAGES: [(&str, &str); 3] = [
+const PAGES: [(&str, &str); 4] = [
     ("docs/ja/README.md", "README.md"),
     ("docs/ja/first-minutes.md", "docs/first-minutes.md"),
     ("docs/ja/from-crystaldiskmark.md", "docs/from-crystaldiskmark.md"),
+    ("docs/ja/studies.md", "docs/studies.md"),
 ];
 
 /// Parts of a page in their order: text, and what is between lines of three backquotes.
