@@ -53,7 +53,7 @@ mod tests {
             let own = Some("en".to_owned());
             assert_eq!(of_locale([own, all, messages, lang]), Lang::En);
         }
-        assert_eq!(of_locale([None, None, Some("ja_JP".to_owned())]), Lang::Ja);
+        assert_eq!(of_locale([None, None, None, Some("ja_JP".to_owned())]), Lang::Ja);
         assert_eq!(language(Some(Lang::Ja)), Language::Japanese);
     }
 }

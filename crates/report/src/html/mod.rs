@@ -1,5 +1,6 @@
 //! The report as one self-contained page: nothing is fetched, no script is needed to read it.
 
+mod excerpt;
 mod screen;
 mod sections;
 
@@ -9,6 +10,7 @@ use results::safety::speeds;
 use results::types::{Configuration, Run};
 use serde_json::{Value, json};
 
+use self::excerpt::Excerpt;
 use crate::table::Table;
 use crate::words::{self, Language, say};
 use crate::{charts, csv, numbers, sentences, switch, trials};
@@ -30,15 +32,17 @@ pub fn html(run: &Run, analysis: &Analysis) -> String {
     };
     // The templates take away what markup would mean; what a terminal or the reading direction
     // would make of it goes here.
+    let excerpt = Excerpt::of(run, analysis);
     let made = |language| {
-        let page = words::in_language(language, || page(run, analysis));
+        let page = words::in_language(language, || page(run, analysis, excerpt.as_ref()));
         // A number and its sign stay on one line.
         escape::text(&page.into_string()).replace(" %", "\u{a0}%")
     };
     let page = made(own);
     let words = switch::dictionary(&page, &made(other));
     // Programs read the same whatever the language.
-    let mut data = words::in_language(Language::English, || data(&speeds(run), analysis));
+    let (shown, figures) = shown_of(run, analysis, excerpt.as_ref());
+    let mut data = words::in_language(Language::English, || data(&speeds(shown), figures));
     data["language"] = json!(other.tag());
     data["language_name"] = json!([other.name(), own.name()]);
     data["words"] = json!(words);
@@ -49,9 +53,20 @@ pub fn html(run: &Run, analysis: &Analysis) -> String {
 /// its quotes and signs are escaped.
 const DATA: &str = "\"application/json\">{}<";
 
-fn page(run: &Run, analysis: &Analysis) -> Markup {
+/// What figures are shown of: all, or the excerpt of a large run.
+fn shown_of<'a>(
+    run: &'a Run,
+    analysis: &'a Analysis,
+    excerpt: Option<&'a Excerpt>,
+) -> (&'a Run, &'a Analysis) {
+    excerpt.map_or((run, analysis), |excerpt| (&excerpt.run, &excerpt.analysis))
+}
+
+/// Sentences are about the whole run, charts and tables about what is shown of it.
+fn page(run: &Run, analysis: &Analysis, excerpt: Option<&Excerpt>) -> Markup {
     let name = sentences::title(run);
-    let run = &*speeds(run);
+    let (shown, figures) = shown_of(run, analysis, excerpt);
+    let (run, shown) = (&*speeds(run), &*speeds(shown));
     html! {
         (DOCTYPE)
         html lang=(words::language().tag()) {
@@ -74,18 +89,22 @@ fn page(run: &Run, analysis: &Analysis) -> Markup {
                     h1.long[name.chars().count() > LONG] { (name) }
                 }
                 main {
-                    (screen::answer(run, analysis))
-                    (screen::against_space(run, analysis))
+                    (screen::answer(run, analysis, excerpt.map(|_| (shown, figures))))
+                    @if let Some(excerpt) = excerpt {
+                        p.note { (say!(EXCERPT,
+                            shown = numbers::grouped(shown.plan.configurations.len() as u64),
+                            all = numbers::grouped(excerpt.all as u64))) } }
+                    (screen::against_space(shown, figures))
                     (sections::warnings(analysis))
-                    (sections::scores(analysis))
-                    (sections::map(run, analysis))
+                    (sections::scores(figures))
+                    (sections::map(shown, figures))
                     (sections::reasons(analysis))
-                    (sections::cached_accesses(analysis))
-                    (sections::grades(analysis))
-                    (sections::what_differs(run, analysis))
+                    (sections::cached_accesses(figures))
+                    (sections::grades(figures))
+                    (sections::what_differs(shown, figures))
                     (screen::to_post(run, analysis))
-                    (sections::machine(run, analysis))
-                    (every_trial(run, analysis))
+                    (sections::machine(shown, figures))
+                    (every_trial(shown, figures))
                 }
                 footer {
                     p {

@@ -14,9 +14,10 @@ use crate::svg;
 use crate::table::{self, Table, number, words};
 use crate::words::say;
 
-/// What is read first.
-pub(super) fn answer(run: &Run, analysis: &Analysis) -> Markup {
+/// What is read first; its chart is of an excerpt of a large run.
+pub(super) fn answer(run: &Run, analysis: &Analysis, excerpt: Option<(&Run, &Analysis)>) -> Markup {
     let first = first_screen(run, analysis);
+    let few = excerpt.map(|(run, analysis)| first_screen(run, analysis).chart);
     html! {
         section.answer aria-labelledby="decision" {
             h2.unseen #decision { (say!(DECISION)) }
@@ -26,7 +27,7 @@ pub(super) fn answer(run: &Run, analysis: &Analysis) -> Markup {
                 }
                 @if !first.why.is_empty() { p.rest { (first.why) } }
             }
-            (chart(analysis, &first.chart))
+            (chart(analysis, few.as_ref().unwrap_or(&first.chart)))
             dl.facts {
                 (facts(&say!(HOW_SURE), &first.sure))
                 (facts(&say!(ITS_COSTS), &first.costs))

@@ -480,3 +480,25 @@ fn modelled_figures_are_labelled_in_every_section() {
         assert!(title.contains("modelled"), "{title}");
     }
 }
+
+/// "A page that stays below 2 MB": of many configurations it shows the best, and says so.
+#[test]
+fn a_page_of_many_configurations_shows_the_best_of_them_and_says_so() {
+    let chunks: Vec<u32> = (1..=700).map(|times| 4 * times).collect();
+    let run = fixture::run(1, &chunks, &[16384], 3);
+    let analysis = analyse(&run);
+    let all: usize = analysis.comparisons.iter().map(|one| one.configurations.len()).sum();
+    assert!(all > 700, "{all} configurations");
+    let page = report::html(&run, &analysis);
+    assert!(page.len() < 2_000_000, "{} bytes", page.len());
+    let (_, said) = page.split_once("Charts and tables show the best ").unwrap();
+    let shown: usize = said.split(' ').next().unwrap().parse().unwrap();
+    assert!((200..=256).contains(&shown), "{shown}");
+    // What the answer says is about all of them.
+    for paragraph in report::answer(&analysis) {
+        let first = paragraph.split(['.', ':']).next().unwrap();
+        assert!(page.contains(first), "{first}");
+    }
+    let small = fixture::run(1, &[64, 256], &[16384], 3);
+    assert!(!report::html(&small, &analyse(&small)).contains("Charts and tables show the best"));
+}
