@@ -103,17 +103,22 @@ fn refuse_in_use(device: &dyn Device, reactor: &Reactor, path: &Path) -> Result<
         own += 1;
     }
     let all = requests(disk).unwrap_or(before).saturating_sub(before);
+    refuse_noise(path, all, own)
+}
+
+/// Refuses a device that had so many requests while so many of them were this program's.
+fn refuse_noise(path: &Path, all: u64, own: u64) -> Result<(), Failure> {
     let share = all.saturating_sub(own) as f64 / all.max(1) as f64;
-    if share > NOISE_MAX {
-        return Err(Failure::refused(format!(
-            "{}: it is in use: {:.0} % of the requests of {NOISE_TIME:?} were others'; at most \
-            {:.0} % may be",
-            path.display(),
-            share * 100.0,
-            NOISE_MAX * 100.0
-        )));
+    if share <= NOISE_MAX {
+        return Ok(());
     }
-    Ok(())
+    Err(Failure::refused(format!(
+        "{}: it is in use: {:.0} % of the requests of {NOISE_TIME:?} were others'; at most {:.0} \
+        % may be",
+        path.display(),
+        share * 100.0,
+        NOISE_MAX * 100.0
+    )))
 }
 
 /// Why a parameter is assumed.
@@ -207,4 +212,21 @@ fn document(solution: &Solution, toml: &str) -> Value {
     });
     json!({ "name": solution.parameters.name, "toml": toml, "not_found": not_found,
         "check": check })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// "More than 5 % of others' requests in the noise probe: refused with the figure."
+    #[test]
+    fn a_drive_in_use_is_refused_with_the_share_of_others() {
+        let refused = |all, own| refuse_noise(Path::new("/dev/sdz"), all, own);
+        for (all, own) in [(0, 0), (100, 100), (100, 95), (95, 100)] {
+            assert!(refused(all, own).is_ok(), "{own} of {all}");
+        }
+        let error = refused(100, 94).expect_err("in use").to_string();
+        assert!(error.contains("/dev/sdz: it is in use: 6 % of the requests of 2s"), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
 }

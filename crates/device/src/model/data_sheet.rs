@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::flash_sheet::{self, FlashSheet};
 use super::parameters::{DestageRule, DiskFacts, DiskParameters, Hold, LinkParameters, Parameters};
-use super::quantity::{ModelError, Origin, Quantity, refuse};
+use super::quantity::{ModelError, Origin, Quantity, on_one_line, refuse};
 
 /// What a drive is where drives are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -372,17 +372,6 @@ fn of_flash(name: String, title: String, sheet: &FlashSheet) -> Result<Parameter
         disk,
         flash: Some(flash),
         link: interface.link(),
-    })
-}
-
-/// What is wrong with a file's form, and in which line.
-fn on_one_line(text: &str, error: &toml::de::Error) -> ModelError {
-    let line =
-        error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-    let message = error.message().lines().next().unwrap_or_default();
-    ModelError(match line {
-        Some(line) => format!("line {line}: {message}"),
-        None => message.to_owned(),
     })
 }
 

@@ -26,6 +26,7 @@ use serde::Deserialize;
 
 use super::data_sheet::Kind;
 use super::parameters::ModelError;
+use super::quantity::on_one_line;
 
 /// The share of a class's cases that its error covers.
 pub const COVERAGE: f64 = 0.95;
@@ -260,8 +261,7 @@ impl ErrorTable {
     /// # Errors
     /// When a key is unknown or missing, a class is there twice, or a value makes no sense: which.
     pub fn parse(text: &str) -> Result<Self, ModelError> {
-        let file: File = toml::from_str(text)
-            .map_err(|error| ModelError(error.to_string().trim_end().to_owned()))?;
+        let file: File = toml::from_str(text).map_err(|error| on_one_line(text, &error))?;
         let twice = |name: &str, of: &str| {
             ModelError(format!("class \"{name}\" of \"{of}\" is there twice"))
         };

@@ -37,6 +37,7 @@ use serde::Deserialize;
 use super::parameters::{
     DiskFacts, DiskParameters, LinkParameters, ModelError, Origin, Parameters, Quantity,
 };
+use super::quantity::on_one_line;
 use super::replay::{Pattern, Rate, Test, mixed, random, replay, span};
 
 /// The seed of every replay of the fit.
@@ -176,8 +177,7 @@ impl KnownFacts {
     /// # Errors
     /// When a key is unknown or missing: which.
     pub fn parse(text: &str) -> Result<Self, ModelError> {
-        let facts: KnownFacts = toml::from_str(text)
-            .map_err(|error| ModelError(error.to_string().trim_end().to_owned()))?;
+        let facts: KnownFacts = toml::from_str(text).map_err(|error| on_one_line(text, &error))?;
         facts.link.check()?;
         Ok(facts)
     }

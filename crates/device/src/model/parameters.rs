@@ -17,7 +17,7 @@ use serde::Deserialize;
 use super::catalogue::built_in;
 use super::data_sheet::{self, SheetModel};
 use super::flash::FlashParameters;
-use super::quantity::{Value, check_quantity, refuse, row};
+use super::quantity::{Value, check_quantity, on_one_line, refuse, row};
 
 pub use super::quantity::{ModelError, Origin, ParameterRow, Quantity};
 
@@ -352,8 +352,8 @@ impl Parameters {
         if data_sheet::is_one(text) {
             return data_sheet::parse(text);
         }
-        let parameters: Parameters = toml::from_str(text)
-            .map_err(|error| ModelError(error.to_string().trim_end().to_owned()))?;
+        let parameters: Parameters =
+            toml::from_str(text).map_err(|error| on_one_line(text, &error))?;
         parameters.check()?;
         Ok(parameters)
     }
@@ -626,11 +626,14 @@ mod tests {
             (good.replace("\"at once\"", "\"at will\""), "at will"),
             (good.replace("\"at once\"", "\"when idle\""), "disk.destage_idle_after"),
             (good.replace("[link]", "[bus]"), "bus"),
+            (good.replacen("value = ", "value = .", 1), "line "),
+            (good[..good.len() / 2].to_owned(), "line "),
         ];
         for (text, expected) in cases {
             assert_ne!(text, good);
             let error = Parameters::parse(&text).expect_err("a bad file").to_string();
             assert!(error.contains(expected), "{error:?} does not name {expected}");
+            assert_eq!(error.lines().count(), 1, "{error}");
         }
         let error = Parameters::load("maxtor-6y200p1").expect_err("no such model").to_string();
         assert!(error.contains("maxtor-6y200p0"), "{error}");

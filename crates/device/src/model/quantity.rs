@@ -145,6 +145,17 @@ pub(super) fn row<T: Value>(name: &str, quantity: &Quantity<T>) -> ParameterRow 
     }
 }
 
+/// What is wrong with a file's form, and in which line.
+pub(super) fn on_one_line(text: &str, error: &toml::de::Error) -> ModelError {
+    let line =
+        error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+    let message = error.message().lines().next().unwrap_or_default();
+    ModelError(match line {
+        Some(line) => format!("line {line}: {message}"),
+        None => message.to_owned(),
+    })
+}
+
 pub(super) fn refuse(condition: bool, text: &str) -> Result<(), ModelError> {
     if condition { Err(ModelError(text.to_owned())) } else { Ok(()) }
 }

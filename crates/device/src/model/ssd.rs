@@ -397,8 +397,8 @@ impl Ssd {
         first.max(ready.saturating_sub(crossing))
     }
 
-    /// When a page is in the register of its plane. Pages of one row lie on the planes of their die,
-    /// and what one command asks of them is read at the same time.
+    /// When a page is in the register of its plane. Pages of one row lie on the planes of their
+    /// die, and what one command asks of them is read at the same time.
     fn read_page(&mut self, now: u64, die: usize, page: u64) -> u64 {
         let place = page / self.dies.len() as u64;
         let (row, plane) = (place / self.planes, 1 << (place % self.planes));

@@ -116,11 +116,19 @@ fn gigabytes(size_bytes: u64) -> f64 {
     }
 }
 
-/// A model of what was measured of a drive that does not turn.
+/// A model of what was measured.
 ///
 /// # Errors
-/// Samples that lack what every model needs, or of a drive whose cells are not seen.
-pub(super) fn solve(
+/// Samples that lack what every model needs, or of a drive that neither turns nor shows its cells.
+pub fn solve(samples: &Samples, name: &str, title: &str) -> Result<Solution, FitFailure> {
+    match solve::turning_drive(samples, name, title) {
+        Err(hidden @ FitFailure::NotTurning { .. }) => still_drive(samples, (name, title), hidden),
+        turning => turning,
+    }
+}
+
+/// A model of a drive that does not turn; `hidden` is the failure of one whose cells are not seen.
+fn still_drive(
     samples: &Samples,
     (name, title): (&str, &str),
     hidden: FitFailure,

@@ -33,8 +33,9 @@ mod solve;
 
 use std::fmt::Write as _;
 
+pub use flash::solve;
 pub use measure::{MeasureError, measure};
-pub use solve::{Check, FitFailure, MissingReason, NotFound, Solution, solve};
+pub use solve::{Check, FitFailure, MissingReason, NotFound, Solution};
 
 use super::parameters::ModelError;
 

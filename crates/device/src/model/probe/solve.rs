@@ -10,7 +10,6 @@ use super::super::parameters::{
 };
 use super::super::random::Random;
 use super::super::request::Operation;
-use super::flash;
 use super::{Probe, Sample, Samples};
 
 const MILLISECOND: f64 = 1e6;
@@ -111,7 +110,8 @@ impl Solution {
 /// Why samples make no model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FitFailure {
-    /// Nothing turns, and cells are not seen either, as of a file in the host's cache.
+    /// Nothing turns; of a model's failure, cells are not seen either, as of a file in the host's
+    /// cache.
     NotTurning {
         /// Of a read, in microseconds.
         overhead_us: f64,
@@ -351,11 +351,15 @@ fn seek_curve(points: &[(f64, f64)]) -> Option<SeekCurve> {
     })
 }
 
-/// A model of what was measured.
+/// A model of what was measured of a drive that turns.
 ///
 /// # Errors
 /// Samples of something that does not turn, or that lack what every model needs.
-pub fn solve(samples: &Samples, name: &str, title: &str) -> Result<Solution, FitFailure> {
+pub(super) fn turning_drive(
+    samples: &Samples,
+    name: &str,
+    title: &str,
+) -> Result<Solution, FitFailure> {
     let (overhead, per_byte) = interface(samples).ok_or(FitFailure::Lacking(Probe::Cached))?;
     let rates = rates(samples).ok_or(FitFailure::Lacking(Probe::Rate))?;
     if samples.of(Probe::Turn).count() < 50 {
@@ -363,8 +367,7 @@ pub fn solve(samples: &Samples, name: &str, title: &str) -> Result<Solution, Fit
     }
     let Some(period) = period(samples) else {
         let (overhead_us, link_rate) = (overhead / 1e3, 1e9 / per_byte);
-        let hidden = FitFailure::NotTurning { overhead_us, link_rate };
-        return flash::solve(samples, (name, title), hidden);
+        return Err(FitFailure::NotTurning { overhead_us, link_rate });
     };
     let mut not_found: Vec<NotFound> = [
         ("write_overhead", MissingReason::Writes),
