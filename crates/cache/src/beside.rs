@@ -1,21 +1,9 @@
-//! A channel of our own for superblocks, indexes and samples: the opener of a device has no reactor
-//! yet.
+//! What is looked for on a device before it is taken into use.
 
-use block::{Blocking, BufMut, Device, Error, ErrorKind, Info, Reactor};
+use block::{Blocking, BufMut, Error, Info};
 
 /// How much is read at a time.
 const PIECE_BYTES: u64 = 1 << 20;
-
-/// A channel on a clock of its own: the virtual one, or the real one for a device that needs the
-/// kernel.
-pub(crate) fn open_beside(device: &dyn Device) -> Result<Blocking, Error> {
-    match Blocking::open(device, &Reactor::virtual_clock()) {
-        Err(error) if error.kind() == ErrorKind::Unsupported => {
-            Blocking::open(device, &Reactor::wall()?)
-        }
-        opened => opened,
-    }
-}
 
 /// Where the first byte from `offset` on lies, in bytes, that is not zero, in whole blocks up to
 /// `end`, of a device that is like `info`.

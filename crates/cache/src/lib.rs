@@ -14,7 +14,6 @@ mod frame;
 mod layer;
 mod overlay;
 mod policy;
-mod queued_channel;
 pub mod simulate;
 mod unchanged;
 

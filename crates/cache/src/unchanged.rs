@@ -15,7 +15,6 @@
 use block::{Blocking, BufMut, Device, Error, ErrorKind};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use crate::beside::open_beside;
 use crate::frame::{long, word};
 
 /// What is known of one file or disk besides its data. The numbers are compared and mean nothing by
@@ -337,7 +336,7 @@ fn hash_of(device: &dyn Device, places: &[(u64, u64)]) -> Result<u64, Error> {
     if !device.info().stores_data {
         return Ok(0);
     }
-    let mut channel = open_beside(device)?;
+    let mut channel = Blocking::beside(device)?;
     let mut hash = Xxh3::new();
     let longest = HEAD_BYTES.min(device.info().max_request_bytes.into());
     for &(start, length) in places {
@@ -361,7 +360,7 @@ fn hash_of(device: &dyn Device, places: &[(u64, u64)]) -> Result<u64, Error> {
 fn partitions(device: &dyn Device, size_bytes: u64) -> Result<Vec<u64>, Error> {
     const GPT_ENTRIES_MAX: u64 = 128;
     let mut head = vec![0; (64 << 10).min(size_bytes) as usize];
-    match open_beside(device)?.read_slice(0, &mut head) {
+    match Blocking::beside(device)?.read_slice(0, &mut head) {
         Err(error) if error.kind() == ErrorKind::Media => return Ok(Vec::new()),
         read => read?,
     }

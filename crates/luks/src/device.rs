@@ -58,8 +58,8 @@ impl LuksDevice {
         options: LuksOptions,
         promise_memory: &dyn Fn(u64) -> Result<(), Error>,
     ) -> Result<LuksDevice, Error> {
-        let mut source = HeaderSource::open(header.unwrap_or(&*below))?;
-        let mut read = |offset: u64, target: &mut [u8]| source.read(offset, target);
+        let mut channel = Blocking::beside(header.unwrap_or(&*below))?;
+        let mut read = |offset: u64, target: &mut [u8]| header_bytes(&mut channel, offset, target);
         let header = LuksHeader::read(&mut read)?;
         let info = info(&header, below.info(), options.discard)?;
         let key = header.unlock(passphrase, &mut read, promise_memory)?;
@@ -281,40 +281,17 @@ impl LuksHeader {
     /// # Errors
     /// As [`LuksHeader::read`].
     pub fn read_from(device: &dyn Device) -> Result<LuksHeader, Error> {
-        let mut source = HeaderSource::open(device)?;
-        LuksHeader::read(&mut |offset, target| source.read(offset, target))
+        let mut channel = Blocking::beside(device)?;
+        LuksHeader::read(&mut |offset, target| header_bytes(&mut channel, offset, target))
     }
 }
 
-/// A device that a header is read from, wherever its bytes lie.
-struct HeaderSource {
-    channel: Blocking,
-    block_bytes: u64,
-}
-
-impl HeaderSource {
-    /// On a clock of its own: the virtual one, or the real one for a device that needs the kernel.
-    fn open(device: &dyn Device) -> Result<HeaderSource, Error> {
-        let channel = match Blocking::open(device, &Reactor::virtual_clock()) {
-            Err(error) if error.kind() == ErrorKind::Unsupported => {
-                Blocking::open(device, &Reactor::wall()?)?
-            }
-            opened => opened?,
-        };
-        Ok(HeaderSource { channel, block_bytes: device.info().block_bytes.into() })
-    }
-
-    fn read(&mut self, offset: u64, target: &mut [u8]) -> Result<(), Error> {
-        let past = || Error::new(ErrorKind::OutOfRange, "the header reaches past the device's end");
-        let start = offset / self.block_bytes * self.block_bytes;
-        let before = (offset - start) as usize;
-        let length = (before + target.len()).next_multiple_of(self.block_bytes as usize);
-        let mut bytes = Zeroizing::new(vec![0; length]);
-        self.channel.read_slice(start, &mut bytes).map_err(|error| match error.kind() {
-            ErrorKind::OutOfRange => past(),
-            _ => error,
-        })?;
-        target.copy_from_slice(&bytes[before..before + target.len()]);
-        Ok(())
-    }
+/// Reads what a header is in, wherever its bytes lie.
+fn header_bytes(channel: &mut Blocking, offset: u64, target: &mut [u8]) -> Result<(), Error> {
+    channel.read_bytes(offset, target).map_err(|error| match error.kind() {
+        ErrorKind::OutOfRange => {
+            Error::new(ErrorKind::OutOfRange, "the header reaches past the device's end")
+        }
+        _ => error,
+    })
 }

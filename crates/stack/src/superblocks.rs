@@ -449,16 +449,7 @@ pub(crate) fn mark(mut file: &File) -> Option<Mark> {
 pub(crate) fn mark_of(device: &dyn Device) -> Result<Option<Mark>, Error> {
     let reactor = Reactor::wall()?;
     let mut channel = Blocking::open(device, &reactor)?;
-    let block = u64::from(device.info().block_bytes);
-    let read = |offset: u64, bytes: &mut [u8]| {
-        let start = offset - offset % block;
-        let end = (offset + bytes.len() as u64).next_multiple_of(block);
-        let mut whole = vec![0; (end - start) as usize];
-        channel.read_slice(start, &mut whole).ok()?;
-        let from = (offset - start) as usize;
-        bytes.copy_from_slice(&whole[from..from + bytes.len()]);
-        Some(())
-    };
+    let read = |offset: u64, bytes: &mut [u8]| channel.read_bytes(offset, bytes).ok();
     Ok(mark_in(device.info().size_bytes, read))
 }
 

@@ -15,6 +15,7 @@ pub struct Blocking {
     tag: u64,
     /// Requests are cut to this, in bytes.
     max_request_bytes: usize,
+    block_bytes: u64,
 }
 
 /// How much one request of `write_slice` and `read_slice` carries.
@@ -39,7 +40,22 @@ impl Blocking {
             done: Vec::new(),
             tag: 0,
             max_request_bytes: piece,
+            block_bytes: block as u64,
         })
+    }
+
+    /// Opens a channel on a clock of its own, for whoever has no reactor: the virtual one, or the
+    /// real one for a device that needs the kernel.
+    ///
+    /// # Errors
+    /// As [`Device::open`].
+    pub fn beside(device: &dyn Device) -> Result<Blocking, Error> {
+        match Blocking::open(device, &Reactor::virtual_clock()) {
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                Blocking::open(device, &Reactor::wall()?)
+            }
+            opened => opened,
+        }
     }
 
     /// Submits one operation and waits for its end. What ends meanwhile of other channels on the
@@ -119,6 +135,23 @@ impl Blocking {
             buffer.copy_to_slice(piece);
             offset += piece.len() as u64;
         }
+        Ok(())
+    }
+
+    /// Reads a slice from wherever it begins and ends: whole blocks around it.
+    ///
+    /// # Errors
+    /// As [`Blocking::run`].
+    pub fn read_bytes(&mut self, offset: u64, target: &mut [u8]) -> Result<(), Error> {
+        let start = offset - offset % self.block_bytes;
+        let before = (offset - start) as usize;
+        let length = (before + target.len()).next_multiple_of(self.block_bytes as usize);
+        if length == target.len() {
+            return self.read_slice(start, target);
+        }
+        let mut whole = vec![0; length];
+        self.read_slice(start, &mut whole)?;
+        target.copy_from_slice(&whole[before..before + target.len()]);
         Ok(())
     }
 

@@ -6,7 +6,6 @@ use super::options::CacheMode;
 use super::plan::{self, Segment};
 use super::shared::CacheCore;
 use super::state::CacheState;
-use crate::beside::open_beside;
 
 impl Drop for CacheCore {
     /// The cache is not used any more. What cannot be done now is told to no request: what had to
@@ -45,7 +44,8 @@ impl CacheCore {
         if dirty.is_empty() {
             return Ok(());
         }
-        let (mut store, mut lower) = (open_beside(&*self.store)?, open_beside(&*self.lower)?);
+        let (mut store, mut lower) =
+            (Blocking::beside(&*self.store)?, Blocking::beside(&*self.lower)?);
         let mut done = 0;
         for block in dirty {
             if block < done {

@@ -11,12 +11,11 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use block::{BufMut, Clock, Completion, Error, ErrorKind, Reactor, Slots, Waiter};
+use block::{BufMut, Clock, Completion, Error, ErrorKind, QueuedChannel, Reactor, Slots, Waiter};
 
 use super::job::{Ends, Job, JobKind, Outcome, RunningJob};
 use super::ranges::hold;
 use super::shared::CacheCore;
-use crate::queued_channel::QueuedChannel;
 
 /// Room for the parts of one request, however small the depth.
 const DEPTH_MIN: u32 = 16;

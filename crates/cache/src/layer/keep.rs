@@ -12,7 +12,7 @@ use super::format::{ALIGNMENT_BYTES, Entry, Layout, Superblock, Tally, decode_pa
 use super::options::{CacheMode, CacheOptions};
 use super::shape::Shape;
 use super::state::CacheState;
-use crate::beside::{first_nonzero, open_beside};
+use crate::beside::first_nonzero;
 use crate::policy::Slot;
 use crate::unchanged::{Answer, Facts, LeafFacts, Witness, compare, fingerprint, sample};
 
@@ -68,7 +68,7 @@ impl StoreSeal {
             return Ok(());
         };
         witness.leaves = leaves.to_vec();
-        let mut channel = open_beside(&*self.store)?;
+        let mut channel = Blocking::beside(&*self.store)?;
         witness.write(&mut channel, WITNESS_OFFSET, self.block_bytes)?;
         channel.flush()
     }
@@ -99,7 +99,7 @@ pub struct StoreContents {
 /// [`ErrorKind::Refused`] when it holds something else, [`ErrorKind::Corrupt`] when it is damaged.
 pub fn examine_store(store: &dyn Device) -> Result<Option<StoreContents>, Error> {
     let look = || {
-        let mut channel = open_beside(store)?;
+        let mut channel = Blocking::beside(store)?;
         let mut block = vec![0; store.info().block_bytes as usize];
         channel.read_slice(0, &mut block)?;
         let Some(superblock) = Superblock::decode(&block)? else { return Ok(None) };
@@ -144,7 +144,7 @@ pub(super) fn examine(
 ) -> Result<KeptStore, Error> {
     let (block_bytes, store_bytes) = (store.info().block_bytes, store.info().size_bytes);
     let size_bytes = lower.info().size_bytes;
-    let mut channel = open_beside(store)?;
+    let mut channel = Blocking::beside(store)?;
     let mut block = vec![0; block_bytes as usize];
     channel.read_slice(0, &mut block)?;
     let found = Superblock::decode(&block)?;
@@ -252,7 +252,7 @@ impl KeptStore {
         state: &mut CacheState,
         shape: &Shape,
     ) -> Result<(), Error> {
-        let mut channel = open_beside(store)?;
+        let mut channel = Blocking::beside(store)?;
         let layout = self.superblock.layout;
         if self.superblock.making {
             // A crash on the way leaves a store that is made anew, not one without a superblock
@@ -412,8 +412,8 @@ impl KeptStore {
         lower: &dyn Device,
         state: &CacheState,
     ) -> Result<(), Error> {
-        let mut channel = open_beside(store)?;
-        open_beside(lower)?.flush()?;
+        let mut channel = Blocking::beside(store)?;
+        Blocking::beside(lower)?.flush()?;
         channel.flush()?;
         self.superblock.tally = self.write_map(&mut channel, state)?;
         let block_bytes = self.superblock.layout.block_bytes;

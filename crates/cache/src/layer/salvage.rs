@@ -7,7 +7,6 @@ use block::{Blocking, Device, Error, ErrorKind};
 
 use super::format::{Entry, Layout, Superblock, decode_page};
 use super::keep::look_below;
-use crate::beside::open_beside;
 use crate::unchanged::{Answer, Facts};
 
 /// What is in the way of some of the blocks is named up to here; the rest is counted.
@@ -60,7 +59,7 @@ pub fn salvage(
     target: Option<&Arc<dyn Device>>,
 ) -> Result<SalvagedStore, Error> {
     let at_store = |error: Error| error.at("the cache's device");
-    let mut channel = open_beside(store)?;
+    let mut channel = Blocking::beside(store)?;
     let mut block = vec![0; store.info().block_bytes as usize];
     channel.read_slice(0, &mut block).map_err(at_store)?;
     let none = || {
@@ -161,7 +160,7 @@ fn write_back(
     found: &mut SalvagedStore,
 ) -> Result<(), Error> {
     let slot_bytes = u64::from(layout.slot_bytes);
-    let mut to = target.map(|target| open_beside(&**target)).transpose()?;
+    let mut to = target.map(|target| Blocking::beside(&**target)).transpose()?;
     for &(block, slot) in dirty {
         let start = block * slot_bytes;
         let length = slot_bytes.min(found.device_bytes - start);

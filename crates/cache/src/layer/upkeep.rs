@@ -19,7 +19,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use block::{
-    Channel, Completion, DiscardSupport, Error, ErrorKind, Op, Reactor, Request, Time, size_text,
+    Blocking, Channel, Completion, DiscardSupport, Error, ErrorKind, Op, Reactor, Request, Time,
+    size_text,
 };
 use reactor::Source;
 
@@ -28,7 +29,6 @@ use super::job::Purpose;
 use super::options::CacheMode;
 use super::state::CacheState;
 use super::status::CacheHandle;
-use crate::beside::open_beside;
 use crate::policy::{Slot, check_slots};
 
 /// How often it is looked at whether there is anything to write out.
@@ -337,7 +337,7 @@ impl CacheUpkeep {
         // Nothing lies there any more, and what cannot be reached is the owner's again.
         let offset = shared.shape.slot_offset(slots);
         let end = shared.shape.slot_offset(before);
-        let mut store = open_beside(&*shared.store)?;
+        let mut store = Blocking::beside(&*shared.store)?;
         let longest = u64::from(info.max_request_bytes / info.block_bytes * info.block_bytes);
         (offset..end).step_by(longest as usize).try_for_each(|offset| {
             let length = longest.min(end - offset);

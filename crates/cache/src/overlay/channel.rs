@@ -15,15 +15,14 @@
 use std::sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 
 use block::{
-    BufMut, Channel, Completion, Error, ErrorKind, Op, Reactor, Request, ReturnedBuffer, Slots,
-    Waiter,
+    BufMut, Channel, Completion, Error, ErrorKind, Op, QueuedChannel, Reactor, Request,
+    ReturnedBuffer, Slots, Waiter,
 };
 use reactor::WakeReason;
 
 use super::OverlayCore;
 use super::format::{Row, encode_page};
 use super::index::{Index, Snapshot};
-use crate::queued_channel::QueuedChannel;
 
 /// Pages that lie side by side are written together, up to so many.
 const PAGES_TOGETHER: usize = 64;

@@ -10,7 +10,7 @@ use super::format::{
 };
 use super::index::{Index, Snapshot};
 use super::shape;
-use crate::beside::{first_nonzero, open_beside};
+use crate::beside::first_nonzero;
 use crate::unchanged::{Answer, Facts, LeafFacts, Witness, compare, fingerprint, sample};
 
 /// How much is read or written at a time.
@@ -47,7 +47,7 @@ pub(super) fn load(
     facts: &Facts,
     keep: bool,
 ) -> Result<LoadedDelta, Error> {
-    let mut channel = open_beside(delta)?;
+    let mut channel = Blocking::beside(delta)?;
     let found = read_superblock(&mut channel, shape.block_bytes)?;
     if found.is_none() {
         refuse_foreign(&mut channel, delta.info(), shape, keep)?;
@@ -186,7 +186,7 @@ fn write_witness(
 pub fn seal_delta(delta: Arc<dyn Device>, leaves: &[LeafFacts]) -> Result<(), Error> {
     let carry_out = || {
         let delta = EmulatingDevice::over(delta);
-        let mut channel = open_beside(&*delta)?;
+        let mut channel = Blocking::beside(&*delta)?;
         let superblock = kept_superblock(&mut channel, &*delta)?;
         let witness =
             Witness::read(&mut channel, superblock.shape.witness_offset(), superblock.generation)?;
@@ -203,7 +203,7 @@ pub fn seal_delta(delta: Arc<dyn Device>, leaves: &[LeafFacts]) -> Result<(), Er
 /// [`ErrorKind::Refused`] when it holds something else, [`ErrorKind::Corrupt`] when it is damaged.
 pub fn examine(delta: &dyn Device) -> Result<Option<Changes>, Error> {
     let look = || {
-        let mut channel = open_beside(delta)?;
+        let mut channel = Blocking::beside(delta)?;
         let Some(superblock) = read_superblock(&mut channel, delta.info().block_bytes)? else {
             return Ok(None);
         };
@@ -228,7 +228,7 @@ pub fn examine(delta: &dyn Device) -> Result<Option<Changes>, Error> {
 pub fn commit(delta: Arc<dyn Device>, lower: Arc<dyn Device>, facts: &Facts) -> Result<u64, Error> {
     let carry_out = || {
         let (delta, lower) = (EmulatingDevice::over(delta), EmulatingDevice::over(lower));
-        let mut source = open_beside(&*delta)?;
+        let mut source = Blocking::beside(&*delta)?;
         let mut superblock = kept_superblock(&mut source, &*delta)?;
         let shape = shape(delta.info(), lower.info())?;
         superblock.check(shape)?;
@@ -241,7 +241,7 @@ pub fn commit(delta: Arc<dyn Device>, lower: Arc<dyn Device>, facts: &Facts) -> 
             DeltaState::Clearing => Index::new(shape),
             DeltaState::InUse | DeltaState::Committing => read_index(&mut source, &superblock)?,
         };
-        let mut target = open_beside(&*lower)?;
+        let mut target = Blocking::beside(&*lower)?;
         if superblock.state == DeltaState::InUse {
             superblock.state = DeltaState::Committing;
             write_superblock(&mut source, &superblock)?;
@@ -272,7 +272,7 @@ pub fn commit(delta: Arc<dyn Device>, lower: Arc<dyn Device>, facts: &Facts) -> 
 pub fn discard(delta: Arc<dyn Device>) -> Result<u64, Error> {
     let carry_out = || {
         let delta = EmulatingDevice::over(delta);
-        let mut channel = open_beside(&*delta)?;
+        let mut channel = Blocking::beside(&*delta)?;
         let mut superblock = kept_superblock(&mut channel, &*delta)?;
         if superblock.state == DeltaState::Committing {
             let text = "a commit of the delta was interrupted: without it the device below is \

@@ -322,7 +322,7 @@ impl FaultControl {
         let shared = &self.shared;
         let mut state = shared.state();
         let volatile = state.cut_power();
-        let mut below = open_beside(&*shared.below)?;
+        let mut below = Blocking::beside(&*shared.below)?;
         let report = volatile.settle(policy, seed, shared.options.shorn, &mut below)?;
         below.flush()?;
         Ok(report)
@@ -377,16 +377,5 @@ impl FaultControl {
     #[must_use]
     pub fn volatile_blocks(&self) -> u64 {
         self.shared.state().cache.blocks()
-    }
-}
-
-/// A channel of our own below, on a clock of its own: what pulls the plug has no reactor, and
-/// must not wait on one where other events lie.
-fn open_beside(below: &dyn Device) -> Result<Blocking, Error> {
-    match Blocking::open(below, &Reactor::virtual_clock()) {
-        Err(error) if error.kind() == ErrorKind::Unsupported => {
-            Blocking::open(below, &Reactor::wall()?)
-        }
-        opened => opened,
     }
 }

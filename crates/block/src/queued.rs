@@ -2,9 +2,12 @@
 
 use std::collections::VecDeque;
 
-use block::{Channel, Completion, Device, Error, Reactor, Request};
+use reactor::Reactor;
 
-pub(crate) struct QueuedChannel {
+use crate::{Channel, Completion, Device, Error, Request};
+
+/// A channel and the commands that it has no room for yet.
+pub struct QueuedChannel {
     channel: Result<Box<dyn Channel>, Error>,
     depth: u32,
     /// Requests that the channel has and has not answered.
@@ -13,7 +16,11 @@ pub(crate) struct QueuedChannel {
 }
 
 impl QueuedChannel {
-    pub(crate) fn open(
+    /// Opens a channel for `depth` commands at a time.
+    ///
+    /// # Errors
+    /// As [`Device::open`].
+    pub fn open(
         device: &dyn Device,
         depth: u32,
         reactor: &Reactor,
@@ -27,11 +34,13 @@ impl QueuedChannel {
     }
 
     /// The channel of a device that cannot be opened: every command fails with its error.
-    pub(crate) fn closed(error: Error) -> QueuedChannel {
+    #[must_use]
+    pub fn closed(error: Error) -> QueuedChannel {
         QueuedChannel { channel: Err(error), depth: 0, sent: 0, waiting: VecDeque::new() }
     }
 
-    pub(crate) fn send(&mut self, request: Request) {
+    /// Sends a command as soon as the channel has room for it.
+    pub fn send(&mut self, request: Request) {
         match &mut self.channel {
             Ok(channel) if self.sent < self.depth => {
                 self.sent += 1;
@@ -42,7 +51,7 @@ impl QueuedChannel {
     }
 
     /// Lets the channel go on with what is its own, if it has no request of ours.
-    pub(crate) fn poll_idle(&mut self) {
+    pub fn poll_idle(&mut self) {
         if let Ok(channel) = &mut self.channel
             && self.sent == 0
         {
@@ -52,7 +61,8 @@ impl QueuedChannel {
         }
     }
 
-    pub(crate) fn poll(&mut self, done: &mut Vec<Completion>) {
+    /// Appends what has completed to `done`, and sends what waited for that.
+    pub fn poll(&mut self, done: &mut Vec<Completion>) {
         match &mut self.channel {
             // Requests wait only behind others that were sent.
             Ok(_) if self.sent == 0 => (),
