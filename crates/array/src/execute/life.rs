@@ -444,8 +444,12 @@ impl Pieces {
         let (memory, attempt) = (&mut piece.memory, &mut piece.attempt);
         memory.rejoin();
         let plan = &attempt.plan;
-        for step in &plan.compute {
-            memory.compute(*step, &plan.sources, &mut self.differences);
+        // Nobody reads what modelled members forget. What is compared decides what is written.
+        let is_compared = matches!(piece.operation, Operation::Sync(_));
+        if is_compared || self.members.keep_content {
+            for step in &plan.compute {
+                memory.compute(*step, &plan.sources, &mut self.differences);
+            }
         }
         if let (Some(gate), Some(logged)) = (&self.gate, &attempt.logged) {
             gate.seal_log(logged, memory);

@@ -112,6 +112,14 @@ impl MemberQueue {
     }
 }
 
+/// Whether what is computed for members is of use: some member keeps it, or computing is part of
+/// what is measured. Modelled disks mostly take time alone.
+fn keep_content(slots: &[MemberQueue]) -> bool {
+    let infos = slots.iter().filter_map(|slot| Some(slot.member.as_ref()?.device.info()));
+    let mut infos = infos.peekable();
+    infos.peek().is_none() || infos.any(|info| info.stores_data || !info.modelled)
+}
+
 /// The members' channels, and the members' states as this channel last saw them.
 pub(super) struct Members {
     shared: Arc<ArrayCore>,
@@ -134,6 +142,8 @@ pub(super) struct Members {
     pub(super) sent: u64,
     /// Whether a write waits for its neighbour.
     holds: bool,
+    /// Whether any member keeps what is written to it, or its time is this machine's.
+    pub(super) keep_content: bool,
     /// Commands that were joined from several, until they have ended: piece and command of each.
     joined: Slots<Vec<(u32, u32)>>,
     /// The owner's tag of the request that commands go out for.
@@ -162,6 +172,7 @@ impl Members {
         };
         let slots =
             membership.members.iter().enumerate().map(open).collect::<Result<Vec<_>, Error>>()?;
+        let keep_content = keep_content(&slots);
         Ok(Members {
             shared: Arc::clone(shared),
             traits: shared.traits,
@@ -176,6 +187,7 @@ impl Members {
             generation: membership.generation,
             sent: 0,
             holds: false,
+            keep_content,
             joined: Slots::default(),
             owner: 0,
         })
@@ -237,6 +249,7 @@ impl Members {
             }
             self.queues.restart(slot);
         }
+        self.keep_content = keep_content(&self.slots);
     }
 
     /// Has the copies of a read chosen as they may be: any, or only the first while they need not

@@ -4,6 +4,7 @@ mod build;
 mod cache_over_parity;
 mod cache_speed;
 mod conformance;
+mod contents;
 mod extents;
 mod files;
 mod idle;
