@@ -9,9 +9,13 @@
 //!
 //! The trace is written past the reactor: it must not take part in what it records, and has to work
 //! on either clock. Each channel is a stream of its own.
+//!
+//! A run opens its stack anew for every trial. What this process has recorded goes on then, behind
+//! what is there; what another one has written is never touched.
 
-use std::collections::HashMap;
-use std::fs::File;
+use std::collections::{HashMap, VecDeque};
+use std::fs::{File, Metadata};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -34,13 +38,52 @@ pub struct RecordDevice {
 struct Shared {
     below: Arc<dyn Device>,
     path: PathBuf,
-    trace: Mutex<Trace>,
+    trace: Arc<Mutex<Trace>>,
 }
 
 impl Shared {
     fn trace(&self) -> MutexGuard<'_, Trace> {
         self.trace.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A trace that this process has begun, with its file's place in the system.
+struct BegunTrace {
+    file: (u64, u64),
+    header: Header,
+    trace: Arc<Mutex<Trace>>,
+}
+
+/// So many traces can go on; their files stay open.
+const BEGUN_MAX: usize = 16;
+
+/// The latest last.
+static BEGUN: Mutex<VecDeque<BegunTrace>> = Mutex::new(VecDeque::new());
+
+/// A new trace in an empty file, or the one that this process has begun there; nothing where the
+/// file holds something else.
+fn trace_in(file: File, found: &Metadata, header: &Header) -> Option<Arc<Mutex<Trace>>> {
+    let place = (found.dev(), found.ino());
+    let mut begun = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
+    if found.len() > 0 {
+        let is_same = |known: &&BegunTrace| known.file == place && known.header == *header;
+        return begun.iter().find(is_same).map(|known| Arc::clone(&known.trace));
+    }
+    let trace = Arc::new(Mutex::new(Trace {
+        writer: Writer::new(file, header),
+        pairing: Pairing::default(),
+        last_time: 0,
+        channels: 0,
+        open_channels: 0,
+        failure: None,
+    }));
+    // A file that is empty again begins anew.
+    begun.retain(|known| known.file != place);
+    if begun.len() == BEGUN_MAX {
+        begun.pop_front();
+    }
+    begun.push_back(BegunTrace { file: place, header: *header, trace: Arc::clone(&trace) });
+    Some(trace)
 }
 
 struct Trace {
@@ -57,31 +100,25 @@ struct Trace {
 
 impl RecordDevice {
     /// Puts a recorder on top of `below`. The trace is written to `file`, open for writing and
-    /// empty; `path` is what it is called.
+    /// empty, or goes on there where this process has begun it on a device of the same size; `path`
+    /// is what it is called.
     ///
     /// # Errors
-    /// [`ErrorKind::Refused`] when the file holds something, and what the system says.
+    /// [`ErrorKind::Refused`] when the file holds something else, and what the system says.
     pub fn new(below: Arc<dyn Device>, file: File, path: &Path) -> Result<RecordDevice, Error> {
         let fail = |error| Error::from_io(format!("record: {}", path.display()), error);
-        if file.metadata().map_err(fail)?.len() > 0 {
-            let text =
-                format!("record: {} holds something already; name a new file", path.display());
-            return Err(Error::new(ErrorKind::Refused, text));
-        }
+        let found = file.metadata().map_err(fail)?;
         let header = Header {
             block_bytes: below.info().block_bytes,
             size_bytes: below.info().size_bytes,
             contents: CONTENTS,
             anonymous: false,
         };
-        let trace = Mutex::new(Trace {
-            writer: Writer::new(file, &header),
-            pairing: Pairing::default(),
-            last_time: 0,
-            channels: 0,
-            open_channels: 0,
-            failure: None,
-        });
+        let Some(trace) = trace_in(file, &found, &header) else {
+            let text =
+                format!("record: {} holds something already; name a new file", path.display());
+            return Err(Error::new(ErrorKind::Refused, text));
+        };
         Ok(RecordDevice { shared: Arc::new(Shared { below, path: path.to_owned(), trace }) })
     }
 

@@ -175,3 +175,35 @@ fn a_file_that_holds_something_is_refused() {
     assert_eq!(error.kind(), ErrorKind::Refused);
     assert_eq!(std::fs::read_to_string(&path).expect("a file"), "do not lose this");
 }
+
+/// A run opens its stack for every trial: what it has recorded goes on, in time and in streams. A
+/// device of another size begins no other trace in the same file.
+#[test]
+fn what_this_process_has_recorded_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.rec");
+    let open = |below| {
+        let mut options = File::options();
+        let file = options.read(true).write(true).create(true).truncate(false).open(&path);
+        RecordDevice::new(below, file.expect("a file"), &path)
+    };
+    for round in 0..3_u64 {
+        let device = open(ram()).expect("a recorder");
+        let reactor = Reactor::virtual_clock();
+        let mut channel = device.open(1, &reactor).expect("a channel");
+        reactor.wait(Some(reactor.now() + Duration::from_secs(1))).expect("no kernel");
+        run(&mut *channel, Op::Write { offset: round * 4096, from: data(512), fua: false });
+        drop(channel);
+        drop(device);
+        let (records, is_complete) = records(File::open(&path).expect("a file"));
+        let told: Vec<(u64, u64, u32)> = (records.iter())
+            .map(|record| (record.time_nanoseconds, record.offset, record.stream))
+            .collect();
+        let second = 1_000_000_000;
+        let expected: Vec<(u64, u64, u32)> =
+            (0..=round).map(|at| ((at + 1) * second, at * 4096, at as u32 + 1)).collect();
+        assert!(is_complete && told == expected, "{told:?}");
+    }
+    let larger = Arc::new(RamDevice::new(128 << 10, 512).expect("a device"));
+    assert_eq!(open(larger).err().map(|error| error.kind()), Some(ErrorKind::Refused));
+}

@@ -379,6 +379,9 @@ fn a_trace_is_written_beside_the_stack_on_either_clock() {
             .map(|record| (record.offset, record.length))
             .collect();
         assert_eq!(read, [(8192, 4096)]);
+        let other = folder.path().join(format!("{number}.other"));
+        std::fs::copy(&trace, &other).expect("a copy");
+        let text = format!("record({}, {below})", other.display());
         let error = build(&text).expect_err("a trace is never overwritten").to_string();
         assert!(error.contains("holds something already"), "{error}");
     }
