@@ -85,7 +85,8 @@ fn join(parts: &[String]) -> String {
 }
 
 /// `RAID 10`, as it is called.
-pub(crate) fn name(layout: &Layout) -> String {
+#[must_use]
+pub fn name(layout: &Layout) -> String {
     let scheme = match layout.scheme {
         Scheme::Stripe => "RAID 0",
         Scheme::Mirror => "RAID 1",

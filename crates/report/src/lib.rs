@@ -48,7 +48,7 @@ mod words;
 pub use badge::{badge_svg, summary};
 pub use brief::brief;
 pub use card::{card_svg, card_text};
-pub use choice::choice_text;
+pub use choice::{choice_text, name as layout_name};
 pub use csv::csv;
 pub use doubts::{doubt_legend, doubt_sentence, silence_name};
 pub use first_screen::answer;

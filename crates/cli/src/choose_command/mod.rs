@@ -2,6 +2,7 @@
 
 mod make;
 mod questions;
+mod recorded;
 mod silence;
 
 use std::collections::HashSet;
@@ -291,15 +292,21 @@ fn tell(
         report_command::write_card(output, path, &report.run, &report.analysis)?;
     }
     let is_made = arguments.make.make.is_some();
+    let recorded = recorded::Recorded::of(question, &choice)?;
     match output.json {
         true if is_made => (),
         true => {
-            return output.document(&json!({
+            let mut document = json!({
                 "run": report.folder, "report": report.page, "choice": choice
-            }));
+            });
+            if question.work.recording.is_some() {
+                document["recorded"] = json!(recorded);
+            }
+            return output.document(&document);
         }
         false => {
             print(output, &choice)?;
+            recorded.print(output)?;
             output.result(&format!("  {}", report.page.display()))?;
         }
     }

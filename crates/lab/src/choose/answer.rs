@@ -7,6 +7,8 @@
 //!   run with the pick as baseline ── analyse ──> claims ─┴──> rivals, chunks that are the same
 //! ```
 
+use std::cmp::Reverse;
+
 use host::Error;
 use results::analysis::{Analysis, Comparison, KindResult, MODEL_CASES_MIN, Reservation, analyse};
 use results::choice::{
@@ -25,7 +27,7 @@ use super::question::Question;
 /// What the kernel's array is called in an answer's commands, as `choose --do` calls it.
 const MD_DEVICE: &str = "/dev/md/tank";
 /// What is as fast as the fastest, within this share, is as good: half of that is chance.
-const AS_FAST: f64 = 0.03;
+pub(super) const AS_FAST: f64 = 0.03;
 /// The best of so many other schemes are told.
 const RIVALS_MAX: usize = 3;
 /// Taken as the share of drives that die in a year: what fleets of hard disks have reported for
@@ -147,16 +149,19 @@ impl Question {
     fn pick<'e, 'a>(&self, entries: &'e [Entry<'a>]) -> Option<&'e Entry<'a>> {
         let best = entries.iter().map(|entry| entry.score).fold(0.0, f64::max);
         let as_fast = entries.iter().filter(|entry| entry.score * (1.0 + AS_FAST) >= best);
-        as_fast.max_by_key(|entry| {
-            let facts = self.facts(entry.shape, entry.chunk_bytes);
-            (
-                facts.usable_bytes,
-                facts.survives,
-                std::cmp::Reverse(entry.shape.scheme),
-                entry.chunk_bytes == Some(mdtools::CHUNK_BYTES),
-                std::cmp::Reverse(entry.chunk_bytes),
-            )
-        })
+        as_fast.max_by_key(|entry| self.preference(entry.shape, entry.chunk_bytes))
+    }
+
+    /// What is taken of layouts that are as fast is the greatest.
+    pub(super) fn preference(&self, shape: Shape, chunk_bytes: Option<u64>) -> impl Ord + use<> {
+        let facts = self.facts(shape, chunk_bytes);
+        (
+            facts.usable_bytes,
+            facts.survives,
+            Reverse(shape.scheme),
+            chunk_bytes == Some(mdtools::CHUNK_BYTES),
+            Reverse(chunk_bytes),
+        )
     }
 
     /// The best of each other shape, fastest first.

@@ -206,6 +206,8 @@ impl Question {
         if found.kept.is_empty() {
             return Err(self.nothing_left(&found.removed));
         }
+        // The race has told of those that it has left behind.
+        found.kept.retain(|shape| !self.chunks(*shape).is_empty());
         Ok(found)
     }
 

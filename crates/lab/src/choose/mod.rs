@@ -16,6 +16,7 @@ mod make;
 mod plan_text;
 mod question;
 mod race;
+mod what_if;
 mod work;
 
 use std::path::Path;
@@ -28,6 +29,7 @@ pub use drives::{Drive, Drives};
 pub use layout::{ChosenLayout, Member, Order};
 pub use make::{MadeArray, MakeRequest, MakingStep, check_file_system};
 pub use question::Question;
+pub use what_if::{ChangedChoice, WorkChange};
 pub use work::{RecordedWork, Work};
 
 /// The file of a run's folder that has its question.

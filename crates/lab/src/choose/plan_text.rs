@@ -61,16 +61,16 @@ impl Question {
     /// # Errors
     /// When no layout is left, or a profile says what no plan takes.
     pub fn plan(&self) -> Result<(String, ResolvedPlan), Error> {
-        self.plan_of(&self.candidates()?, None)
+        self.plan_of(&self.candidates()?, &[])
     }
 
-    /// The plan over these candidates, with so many of 100 requests of a recording.
+    /// The plan over these candidates, with these settings of every workload.
     pub(super) fn plan_of(
         &self,
         candidates: &Candidates,
-        percent: Option<u64>,
+        settings: &[(&str, u64)],
     ) -> Result<(String, ResolvedPlan), Error> {
-        let text = self.plan_text(candidates, percent);
+        let text = self.plan_text(candidates, settings);
         let resolved =
             crate::plan::resolve("the plan", &text, &[]).map_err(
                 |error| match super::Work::names().contains(&self.work.name.as_str()) {
@@ -81,7 +81,7 @@ impl Question {
         Ok((text, resolved))
     }
 
-    fn plan_text(&self, candidates: &Candidates, percent: Option<u64>) -> String {
+    fn plan_text(&self, candidates: &Candidates, settings: &[(&str, u64)]) -> String {
         let question = format!("Which layout for {} on {}?", self.work.title, self.drives_text());
         let mut text = format!(
             "# {question}\n# Made by `raidloom choose`; `raidloom run` on it measures the same.\n\
@@ -100,7 +100,7 @@ impl Question {
         }
         self.put_members(&mut text, candidates);
         self.put_configurations(&mut text, candidates);
-        self.put_workloads(&mut text, candidates, percent);
+        self.put_workloads(&mut text, candidates, settings);
         let blocks = match self.drives.are_modelled() {
             true if self.work.recording.is_some() => BLOCKS_REPLAYED,
             true => BLOCKS_MODELLED,
@@ -232,7 +232,7 @@ impl Question {
     }
 
     /// The work, as long as the medium needs to be past its caches.
-    fn put_workloads(&self, text: &mut String, candidates: &Candidates, percent: Option<u64>) {
+    fn put_workloads(&self, text: &mut String, candidates: &Candidates, settings: &[(&str, u64)]) {
         let time: &[(&str, Value)] = &if !self.drives.are_modelled() {
             match self.drives.are_made() {
                 true => vec![("time", Value::String("200ms".to_owned()))],
@@ -264,8 +264,8 @@ impl Question {
                 let size = Value::String(block::size_text(self.file_bytes(candidates)));
                 workload.entry("size").or_insert(size);
             }
-            if let Some(percent) = percent {
-                workload.insert("share".to_owned(), Value::Integer(percent.cast_signed()));
+            for (key, value) in settings {
+                workload.insert((*key).to_owned(), Value::Integer(value.cast_signed()));
             }
             let _ = write!(text, "\n[[workload]]\n{workload}");
         }

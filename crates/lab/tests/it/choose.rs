@@ -4,11 +4,11 @@
 
 use std::sync::atomic::AtomicBool;
 
-use lab::choose::{Drives, Question, Work};
+use lab::choose::{Drives, Question, Work, WorkChange};
 use lab::plan::ResolvedPlan;
 use lab::{NoObserver, RunOptions};
 use reactor::Random;
-use results::choice::Condition;
+use results::choice::{Condition, Layout};
 use results::{Run, analyse};
 
 /// Kinds of drives whose models take little time.
@@ -138,6 +138,22 @@ fn a_recording_is_chosen_by() {
     let whole = Question { raced: Vec::new(), ..question.clone() };
     let (without_race, _) = whole.answer(&run(&whole.plan().unwrap().1)).unwrap();
     assert_eq!(without_race.pick, choice.pick);
+
+    // What would change it is another layout, by one change of each kind at most; of an answer that
+    // the recording does not lead to nothing is said.
+    let stop = AtomicBool::new(false);
+    let changes = question.what_if(&choice.pick, &stop).unwrap();
+    println!("{changes:?}");
+    let kind = |change| matches!(change, WorkChange::Writes(_));
+    assert!(changes.len() <= 2 && changes.iter().filter(|one| kind(one.change)).count() <= 1);
+    assert!(
+        changes
+            .iter()
+            .all(|one| Layout { chunk_bytes: choice.pick.chunk_bytes, ..one.layout.clone() }
+                != choice.pick)
+    );
+    let other = Layout { usable_bytes: 1, ..choice.pick.clone() };
+    assert_eq!(question.what_if(&other, &stop).unwrap(), []);
 
     let strict = Question { p99: Some("1us".to_owned()), ..question.clone() };
     let error = strict.answer(&run(&strict.plan().unwrap().1)).unwrap_err().to_string();

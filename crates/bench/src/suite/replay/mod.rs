@@ -95,6 +95,12 @@ pub static SUITE: Suite = Suite {
             "What is replayed of it; with reads nothing is written to the target.",
         ),
         Setting::new(
+            "writes",
+            Kind::Count(1, 100),
+            Value::Count(1),
+            "How often each write is made: at its time, and further on.",
+        ),
+        Setting::new(
             "fit",
             Kind::Word(&["keep", "fold", "scale", "exact"]),
             Value::word("keep"),
@@ -154,6 +160,7 @@ pub fn look_at(path: &Path) -> Result<Look, Error> {
         percent: 100,
         requests_max: None,
         reads_only: false,
+        writes: 1,
     };
     let recording = recording::read(&whole)?;
     let records = &recording.records;
@@ -220,6 +227,7 @@ fn measure(
         percent: settings.count("share"),
         requests_max: settings.limit("requests"),
         reads_only: settings.text("operations") == "reads",
+        writes: settings.count("writes"),
     })?;
     if info.read_only && writes(&recording) {
         let reason = "it writes, and the target is read-only; operations = \"reads\" replays \

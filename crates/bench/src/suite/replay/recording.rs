@@ -23,6 +23,8 @@ pub(super) struct Selection {
     pub(super) requests_max: Option<u64>,
     /// Only those that change nothing.
     pub(super) reads_only: bool,
+    /// How often each write is made.
+    pub(super) writes: u64,
 }
 
 /// What is replayed.
@@ -137,6 +139,36 @@ fn damage(problems: &Problems) -> Option<Doubt> {
     (!is_whole).then_some(Doubt::RecordingDamaged { skipped, lost, is_cut_off })
 }
 
+/// Space between a write and the next one that is made of it is of whole MiB, so that it lies in
+/// its chunk as it did.
+const APART_BYTES: u64 = 1 << 20;
+
+/// Has each write made so often: at its time, and further on by equal parts of what is reached, so
+/// that sequential runs are as many sequential runs.
+fn repeat_writes(records: &mut Vec<Record>, times: u64) {
+    if times < 2 {
+        return;
+    }
+    let ends = records.iter().map(|record| record.offset.saturating_add(record.length));
+    let reached = ends.max().unwrap_or(0);
+    let around = reached.next_multiple_of(APART_BYTES);
+    let apart = (around / times).next_multiple_of(APART_BYTES);
+    let repeated = |record: &Record| {
+        let count = if record.op == RecordedOp::Write { times } else { 1 };
+        let Record { offset, length, .. } = *record;
+        let moved = move |by: u64| {
+            let offset = (offset + by * apart) % around;
+            if offset + length > reached { offset % APART_BYTES } else { offset }
+        };
+        let record = *record;
+        (0..count).map(move |by| match by {
+            0 => record,
+            by => Record { offset: moved(by), ..record },
+        })
+    };
+    *records = records.iter().flat_map(repeated).collect();
+}
+
 fn load(selection: &Selection) -> Result<Recording, Error> {
     // A share of all is known only once all are counted.
     let most = selection.requests_max.filter(|_| selection.percent == 100);
@@ -159,8 +191,44 @@ fn load(selection: &Selection) -> Result<Recording, Error> {
             ));
         }
     }
+    repeat_writes(records, selection.writes);
     let first = records.first().map_or(0, |record| record.time_nanoseconds);
     records.iter_mut().for_each(|record| record.time_nanoseconds -= first);
     records.shrink_to_fit();
     Ok(recording)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three writes for one, apart, within what was reached; sequential runs stay such.
+    #[test]
+    fn writes_are_made_several_times() {
+        let mebibyte = 1 << 20;
+        let record = |number: u64, op, offset| Record {
+            time_nanoseconds: number,
+            latency_nanoseconds: Some(5),
+            op,
+            fua: false,
+            offset,
+            length: 4096,
+            stream: 1,
+        };
+        let mut records = vec![record(0, RecordedOp::Read, 9 * mebibyte - 4096)];
+        records.extend((1..4).map(|number| record(number, RecordedOp::Write, number * 4096)));
+        records.push(record(4, RecordedOp::Flush, 0));
+        let before = records.clone();
+        repeat_writes(&mut records, 1);
+        assert_eq!(records, before);
+        repeat_writes(&mut records, 3);
+        let writes: Vec<&Record> =
+            records.iter().filter(|record| record.op == RecordedOp::Write).collect();
+        assert_eq!((records.len(), writes.len()), (11, 9));
+        for (place, write) in (0_u64..).zip(writes) {
+            let (number, by) = (place / 3 + 1, place % 3);
+            let expected = number * 4096 + by * 3 * mebibyte;
+            assert_eq!((write.time_nanoseconds, write.offset), (number, expected));
+        }
+    }
 }
