@@ -37,8 +37,18 @@ pub(crate) fn set_up(scenarios: &[Scenario], folder: &Path) -> io::Result<()> {
             }
         }
     }
-    Ok(syncfs(File::open(folder)?)?)
+    let folder = File::open(folder)?;
+    syncfs(&folder)?;
+    // On FAT that leaves it in the drive's cache, and what scenarios start from is no matter of
+    // theirs: `fsync` flushes it.
+    match rustix::fs::fstatfs(&folder)?.f_type == FAT {
+        true => folder.sync_all(),
+        false => Ok(()),
+    }
 }
+
+/// What `statfs` says of FAT (Linux, `include/uapi/linux/magic.h`: `MSDOS_SUPER_MAGIC`).
+const FAT: rustix::fs::FsWord = 0x4d44;
 
 /// Whether the file system does not know what was asked of it.
 fn is_unknown(error: &io::Error) -> bool {
