@@ -22,6 +22,7 @@
 //! watchdog that waits for the end of a pipe of ours. Whichever way we end, `kill -9` included, the
 //! pipe ends, and the watchdog kills the group and removes the folder.
 
+use std::cell::Cell;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -49,6 +50,8 @@ const INIT: &str = include_str!("inside/init.sh");
 const LEFT_BYTES_MAX: u64 = 64 << 20;
 /// How long a kernel may take until it calls for the first time, in real time.
 const FIRST_CALL_MAX: Duration = Duration::from_secs(60);
+/// How long a guest may run, in real time: what takes longer does not end, mostly.
+const RUN_MAX: Duration = Duration::from_secs(60 * 60);
 /// The least memory that a guest starts with.
 const MEMORY_MIN_BYTES: u64 = 32 << 20;
 /// File systems in memory, by statfs.
@@ -187,6 +190,8 @@ impl Boot<'_> {
             disks.push(Disk::new(drive, &format!("disk{number}"), line, &reactor)?);
         }
         let mut processes = self.start(&mut folder)?;
+        let bound = Bound { end: wall.now() + RUN_MAX, is_over: Cell::new(false) };
+        let go_on = &|| !bound.is_over_at(wall.now()) && go_on();
         let Some(kernel) = processes.first_call(&call, &wall, go_on)? else {
             return Err(folder.last_words("the guest's kernel ended before it began"));
         };
@@ -202,6 +207,9 @@ impl Boot<'_> {
             processes.wait_for_kernel(&wall)?;
         }
         drop(processes);
+        if ended.is_err() && bound.is_over.get() {
+            return Err(folder.last_words(&over_text(RUN_MAX, reactor.now())));
+        }
         let ended = ended?;
         let said = parse_status(&folder.read("own/status")).filter(|_| !ended.cut);
         let (status, date) = match said {
@@ -298,6 +306,31 @@ impl Boot<'_> {
         let work = public::of_system().into_iter().chain(public::named_in(self.job));
         confinement.reading(kernel.into_iter().chain(before).chain(work))
     }
+}
+
+/// Until when a guest may run.
+struct Bound {
+    /// On the wall clock.
+    end: Time,
+    /// Whether that has passed.
+    is_over: Cell<bool>,
+}
+
+impl Bound {
+    fn is_over_at(&self, now: Time) -> bool {
+        self.is_over.set(self.is_over.get() || now >= self.end);
+        self.is_over.get()
+    }
+}
+
+/// Why a guest was ended that has run too long; `own` is the time on its own clock.
+fn over_text(bound: Duration, own: Time) -> String {
+    let minutes = bound.as_secs() / 60;
+    let seconds = own.nanoseconds() as f64 / 1e9;
+    format!(
+        "the guest was ended: it had run for {minutes} minutes of real time, and {seconds:.3} s of \
+        its own; the last that it said"
+    )
 }
 
 /// Whether a guest may be started: with root's rights on a kernel that holds it to nothing, root in
@@ -516,6 +549,15 @@ fn failed(what: &str, error: io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_guest_that_has_run_too_long_is_ended_with_the_reason() {
+        let bound = Bound { end: Time(5), is_over: Cell::new(false) };
+        assert!(!bound.is_over_at(Time(4)) && bound.is_over_at(Time(5)));
+        assert!(bound.is_over_at(Time(0)), "and stays so");
+        let text = over_text(RUN_MAX, Time(1_234_000_000));
+        assert!(text.contains("60 minutes of real time, and 1.234 s of its own"), "{text}");
+    }
 
     #[test]
     fn the_last_words_are_those_of_a_panic_or_else_the_last() {
