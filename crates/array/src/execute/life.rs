@@ -444,7 +444,7 @@ impl Pieces {
         let (memory, attempt) = (&mut piece.memory, &mut piece.attempt);
         memory.rejoin();
         let plan = &attempt.plan;
-        // Nobody reads what modelled members forget. What is compared decides what is written.
+        // What modelled members forget is read nowhere. What is compared decides what is written.
         let is_compared = matches!(piece.operation, Operation::Sync(_));
         if is_compared || self.members.keep_content {
             for step in &plan.compute {

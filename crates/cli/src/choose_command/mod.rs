@@ -292,7 +292,7 @@ fn tell(
         report_command::write_card(output, path, &report.run, &report.analysis)?;
     }
     let is_made = arguments.make.make.is_some();
-    let recorded = recorded::Recorded::of(question, &choice)?;
+    let recorded = recorded::RecordingHints::of(question, &choice)?;
     match output.json {
         true if is_made => (),
         true => {

@@ -42,25 +42,25 @@ pub(super) struct HelpfulCache {
 
 /// All of it.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Recorded {
+pub(super) struct RecordingHints {
     pub(super) cache: Option<HelpfulCache>,
     pub(super) changes: Vec<ChangedChoice>,
 }
 
-impl Recorded {
+impl RecordingHints {
     /// What the recording of a question tells; nothing where its file is not there any more.
     ///
     /// # Errors
     /// As [`Question::what_if`].
-    pub(super) fn of(question: &Question, choice: &Choice) -> Result<Recorded, Failure> {
+    pub(super) fn of(question: &Question, choice: &Choice) -> Result<RecordingHints, Failure> {
         let file = question.work.workloads.first().and_then(|workload| workload.get("file"));
         let path = file.and_then(|file| file.as_str()).map(Path::new);
         let Some(path) = path.filter(|path| question.work.recording.is_some() && path.exists())
         else {
-            return Ok(Recorded::default());
+            return Ok(RecordingHints::default());
         };
         let changes = question.what_if(&choice.pick, &*signals::stop_flag()?)?;
-        Ok(Recorded { cache: helpful_cache(&accesses(path)), changes })
+        Ok(RecordingHints { cache: helpful_cache(&accesses(path)), changes })
     }
 
     /// As lines of the answer.
