@@ -343,6 +343,12 @@ impl Health {
             .collect()
     }
 
+    /// Whether data of any member are lost.
+    pub(crate) fn any_lost(&self) -> bool {
+        let logs = |slot: &Slot| slot.member.as_ref()?.bad_blocks.as_ref().map(|log| log.any());
+        self.state().slots.iter().filter_map(logs).any(|is_lost| is_lost)
+    }
+
     /// Notes a place of the member, in bytes of the device, that could not be read; `now` is on one
     /// clock for all channels. True when there were too many of late. A place that its bad-block
     /// log names was not even tried.

@@ -284,8 +284,10 @@ struct ArrayUpkeep {
     scheduler: Option<SyncScheduler>,
     limits: Limits,
     metadata_writer: Option<MetadataWriter>,
-    /// Names of the members that have failed, as was noted last.
+    /// Names of the members that have failed, as was noted last, and the revision of the members'
+    /// states that had them.
     failed: Vec<String>,
+    seen: Option<u64>,
 }
 
 /// What is done for one cache.
@@ -313,6 +315,24 @@ impl CacheEntry {
 }
 
 impl ArrayUpkeep {
+    /// The members that have failed since this was asked last, each as a line.
+    fn new_failures(&mut self) -> Vec<String> {
+        let control = self.running.control();
+        let revision = Some(control.revision());
+        if std::mem::replace(&mut self.seen, revision) == revision {
+            return Vec::new();
+        }
+        let failed = control.snapshot().faulty();
+        let is_new = |(name, _): &&(String, Option<String>)| !self.failed.contains(name);
+        let line = |(name, cause): &(String, Option<String>)| {
+            let cause = cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
+            format!("{name} has failed{cause}")
+        };
+        let news = failed.iter().filter(is_new).map(line).collect();
+        self.failed = failed.into_iter().map(|(name, _)| name).collect();
+        news
+    }
+
     fn set_speed(&mut self, least: Option<u64>, most: Option<u64>) -> Result<Limits, Error> {
         let scheduler = self.scheduler.as_mut().ok_or_else(nothing_to_keep_up)?;
         let least_bytes_per_second = least.unwrap_or(self.limits.least_bytes_per_second);
@@ -384,6 +404,7 @@ impl StackUpkeep {
                 limits,
                 metadata_writer,
                 failed: Vec::new(),
+                seen: None,
             })
         };
         let arrays = arrays.iter().map(array).collect::<Result<Vec<_>, Error>>()?;
@@ -465,16 +486,13 @@ impl StackUpkeep {
             if let Some(metadata_writer) = &mut array.metadata_writer {
                 metadata_writer.poll();
             }
-            let failed = array.running.status().members.faulty();
+            let failures = array.new_failures();
             let mut board = self.board.board();
-            for (name, cause) in failed.iter().filter(|(name, _)| !array.failed.contains(name)) {
-                let cause = cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
-                board.note(&array.name, format!("{name} has failed{cause}"));
-            }
-            array.failed = failed.into_iter().map(|(name, _)| name).collect();
+            failures.into_iter().for_each(|text| board.note(&array.name, text));
             news.into_iter().for_each(|text| board.note(&array.name, text));
             board.progress[number] = array.scheduler.as_ref().and_then(SyncScheduler::progress);
-            board.idle[number] = array.scheduler.as_ref().is_none_or(SyncScheduler::is_idle);
+            let is_idle = array.scheduler.as_ref().is_none_or(SyncScheduler::is_idle);
+            let has_changed = std::mem::replace(&mut board.idle[number], is_idle) != is_idle;
             if ended.is_some() {
                 board.ended[number] = ended;
             }
@@ -482,7 +500,9 @@ impl StackUpkeep {
                 board.scrubs[number] = scrub;
             }
             drop(board);
-            self.board.changed.notify_all();
+            if has_changed {
+                self.board.changed.notify_all();
+            }
         }
     }
 }

@@ -61,6 +61,11 @@ impl BadBlocks {
         if self.ranges.any.load(Ordering::Acquire) { self.ranges.lost().bytes() } else { 0 }
     }
 
+    /// Whether anything is lost.
+    pub(crate) fn any(&self) -> bool {
+        self.ranges.any.load(Ordering::Acquire)
+    }
+
     /// Whether something of a range is lost; in bytes of the device.
     pub(crate) fn meet(&self, range: &Range<u64>) -> bool {
         self.ranges.meet(range)

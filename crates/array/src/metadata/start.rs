@@ -559,6 +559,7 @@ fn metadata(
     Metadata {
         state: Mutex::new(state),
         written: AtomicU64::new(u64::from(is_said)),
+        changes: AtomicU64::new(0),
         log,
         by_array_bytes,
         #[cfg(feature = "planted-mistakes")]

@@ -39,6 +39,8 @@ pub(crate) struct Metadata {
     pub(super) state: Mutex<MetadataState>,
     /// One more than the generation that is written down; 0 when that is unknown.
     pub(super) written: AtomicU64,
+    /// How often the state may have changed, writes that are let out or end aside.
+    pub(super) changes: AtomicU64,
     pub(crate) log: Option<LogWriter>,
     /// Bits stand for bytes of the array, not of each member.
     pub(crate) by_array_bytes: bool,
@@ -86,6 +88,13 @@ pub(crate) enum Admission {
 
 impl Metadata {
     pub(super) fn state(&self) -> MutexGuard<'_, MetadataState> {
+        let state = self.state_of_request();
+        self.changes.fetch_add(1, Ordering::Relaxed);
+        state
+    }
+
+    /// The state, to look at it or to count a write: the writer has nothing to do on that account.
+    fn state_of_request(&self) -> MutexGuard<'_, MetadataState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -108,7 +117,7 @@ impl Metadata {
         waiter: &Arc<Waiter>,
         piece: u32,
     ) -> Admission {
-        let state = &mut *self.state();
+        let state = &mut *self.state_of_request();
         if let Some(error) = state.refusal() {
             return Admission::Refused(error);
         }
@@ -127,13 +136,14 @@ impl Metadata {
             }
             return Admission::Go;
         }
+        self.changes.fetch_add(1, Ordering::Relaxed);
         state.record.wanted.push(range.clone());
         state.park(array, true, waiter, piece)
     }
 
     /// A write that was let out has ended.
     pub(crate) fn leave(&self, range: &Range<u64>) {
-        let state = &mut *self.state();
+        let state = &mut *self.state_of_request();
         state.in_flight -= 1;
         if let Some(write_intent) = &mut state.record.write_intent {
             write_intent.leave(range);
@@ -188,17 +198,17 @@ impl Metadata {
 
     /// The slot of a device, if it has one or had it last.
     pub(crate) fn role_of(&self, device: usize) -> Option<usize> {
-        self.state().record.role_of(device)
+        self.state_of_request().record.role_of(device)
     }
 
     /// The device in a slot, for its log.
     pub(crate) fn device_of(&self, member: usize) -> Option<usize> {
-        self.state().record.roles.get(member).copied().flatten()
+        self.state_of_request().record.roles.get(member).copied().flatten()
     }
 
     /// Where a member's log lies, in bytes.
     pub(crate) fn log_offset(&self, device: usize) -> u64 {
-        let device = &self.state().record.devices[device];
+        let device = &self.state_of_request().record.devices[device];
         device.superblock.ppl_area().map_or(0, |area| device.byte_at(area.offset_sectors.into()))
     }
 

@@ -2,6 +2,7 @@
 //! rest, that bits are not needed any more, how far a rebuild has got, and the end.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use block::{Clock, Error, ErrorKind};
@@ -55,6 +56,18 @@ pub struct MetadataWriter {
     /// By so many events the superblocks have to go up.
     events_due: u32,
     is_stopping: bool,
+    /// What all of it was like when there was nothing to do, where that can be told.
+    quiet: Option<QuietState>,
+}
+
+/// What decides whether anything is due: as long as it is the same and no timer has gone off,
+/// nothing is.
+#[derive(PartialEq, Eq)]
+struct QuietState {
+    /// Of [`Metadata`](super::state::Metadata).
+    changes: u64,
+    /// Of the members' states.
+    revision: u64,
 }
 
 impl MetadataWriter {
@@ -84,6 +97,7 @@ impl MetadataWriter {
             round_is_due: false,
             events_due: 0,
             is_stopping: false,
+            quiet: None,
         })
     }
 
@@ -91,9 +105,11 @@ impl MetadataWriter {
     /// reactor.
     pub fn poll(&mut self) {
         self.waiter.take_granted(&mut self.granted);
+        let mut is_quiet = self.granted.is_empty();
         self.granted.clear();
         let mut has_rested = false;
         while let Some(event) = self.source.take() {
+            is_quiet = false;
             match event.token {
                 REST_TIMER => (self.rests, has_rested) = (false, true),
                 ROUND_TIMER => (self.rounds, self.round_is_due) = (false, true),
@@ -103,6 +119,10 @@ impl MetadataWriter {
                 }
                 _ => self.waits_for_fence = false,
             }
+        }
+        // It is asked after every wait, thousands of times between two updates.
+        if is_quiet && self.quiet.is_some() && self.quiet == self.quiet_state() {
+            return self.channels.poll_idle(&mut Vec::new());
         }
         loop {
             let sent = self.channels.sent;
@@ -130,6 +150,24 @@ impl MetadataWriter {
         }
         self.channels.poll_idle(&mut Vec::new());
         self.set_timers();
+        let waits = self.is_stopping || self.round_is_due || self.events_due > 0 || self.is_busy();
+        self.quiet = if waits || !self.may_rest() { None } else { self.quiet_state() };
+    }
+
+    /// Whether what is due follows from what [`QuietState`] has: not from the time since the
+    /// machine's start, as with a fence, nor from bits of which no timer says when they are due.
+    fn may_rest(&self) -> bool {
+        let state = self.shared.metadata().state();
+        state.fence.is_none() && (self.rounds || state.record.write_intent.is_none())
+    }
+
+    /// Nothing where data of a member are lost: what is lost may change without a trace in either.
+    fn quiet_state(&self) -> Option<QuietState> {
+        let (health, metadata) = (&self.shared.health, self.shared.metadata());
+        (!health.any_lost()).then(|| QuietState {
+            changes: metadata.changes.load(Ordering::Relaxed),
+            revision: health.revision(),
+        })
     }
 
     /// Whether anything of it is under way.

@@ -442,6 +442,20 @@ impl SyncRunner {
         }
     }
 
+    /// Without a job: lets what is idle below go on with what is its own. False where there is a
+    /// job.
+    pub(super) fn poll_idle(&mut self) -> bool {
+        if self.job.is_some() {
+            return false;
+        }
+        while self.source.take().is_some() {
+            self.timer = None;
+        }
+        self.channel.poll(&mut self.done);
+        self.done.clear();
+        true
+    }
+
     /// Whether the job still makes sense.
     fn check(&self, job: &mut Job) {
         if job.action == SyncAction::Resync

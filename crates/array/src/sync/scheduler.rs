@@ -45,6 +45,8 @@ pub struct SyncScheduler {
     gave_up: Option<u64>,
     /// The array's generation when the job began.
     began: u64,
+    /// The revision of the members' states at which nothing was due.
+    idle_at: Option<u64>,
     /// Kept for the array, which rings it as long as it is here.
     _bell: Option<Arc<Ringer>>,
 }
@@ -71,6 +73,7 @@ impl SyncScheduler {
             asked: VecDeque::new(),
             gave_up: None,
             began: 0,
+            idle_at: None,
             _bell: bell,
         })
     }
@@ -114,7 +117,7 @@ impl SyncScheduler {
     /// Goes on.
     pub fn resume(&mut self) {
         self.runner.resume();
-        self.gave_up = None;
+        (self.gave_up, self.idle_at) = (None, None);
     }
 
     /// Ends the job under way, and whatever was asked for. It is not begun again by itself until a
@@ -127,12 +130,21 @@ impl SyncScheduler {
     /// Whether nothing is under way and nothing is due.
     #[must_use]
     pub fn is_idle(&self) -> bool {
+        if self.is_idle_still() {
+            return self.runner.progress().is_none();
+        }
         self.runner.progress().is_none() && self.next().is_none() && !self.spare_is_due()
     }
 
     /// Goes as far as it goes without waiting. Ask again until it has no more to tell; the reactor
     /// wakes the owner then.
     pub fn poll(&mut self) -> Option<Notice> {
+        // It is asked after every wait, and what it asks of the members' states takes longer than a
+        // request.
+        if self.is_idle_still() && self.runner.poll_idle() {
+            return None;
+        }
+        let revision = self.control.revision();
         if let Some(outcome) = self.runner.poll() {
             if !matches!(outcome.ending, Ending::Done) {
                 self.gave_up = Some(self.began);
@@ -148,7 +160,10 @@ impl SyncScheduler {
         if self.runner.progress().is_some() {
             return None;
         }
-        let action = self.next()?;
+        let Some(action) = self.next() else {
+            self.idle_at = Some(revision);
+            return None;
+        };
         if self.asked.front() == Some(&action) {
             self.asked.pop_front();
         }
@@ -160,6 +175,11 @@ impl SyncScheduler {
             // It was due a moment ago, and a member has changed since.
             Err(_) => None,
         }
+    }
+
+    /// Whether nothing was due, and nothing has changed since.
+    fn is_idle_still(&self) -> bool {
+        self.asked.is_empty() && self.idle_at == Some(self.control.revision())
     }
 
     fn generation(&self) -> u64 {
