@@ -236,7 +236,7 @@ impl FaultDevice {
 }
 
 /// The text of a setting that is not as it is where nothing is said.
-fn unlike<T: PartialEq + ToString>(value: T, plain: T) -> Option<String> {
+fn unlike<T: Copy + PartialEq + ToString>(value: T, plain: T) -> Option<String> {
     (value != plain).then(|| value.to_string())
 }
 
