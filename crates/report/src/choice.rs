@@ -2,7 +2,9 @@
 //! what is not known, and what makes it.
 
 use escape::{Paint, StyledText, padded, width};
-use results::choice::{Bounds, Choice, Condition, Contrast, Figures, Layout, Rival, Scheme};
+use results::choice::{
+    Bounds, Choice, Condition, Contrast, Figures, Layout, PowerCuts, Rival, Scheme,
+};
 use results::statistics::Interval;
 
 use crate::numbers;
@@ -245,14 +247,12 @@ fn rows(choice: &Choice) -> Vec<(String, String)> {
         );
         rows.push((say!(CHOICE_REBUILD_LABEL), text));
     }
-    if let Some(cuts) = choice.power_cuts {
-        let text = say!(
-            CHOICE_POWER_CUTS,
-            cuts = cuts.cuts,
-            percent = format!("{:.2}", cuts.at_most_percent)
-        );
-        rows.push((say!(CHOICE_POWER_LABEL), text));
-    }
+    rows.extend(
+        choice
+            .power_cuts
+            .as_ref()
+            .map(|cuts| (say!(CHOICE_POWER_LABEL, name = cuts.file_system), power_cuts_text(cuts))),
+    );
     if !choice.lost_drives.is_empty() {
         let names = choice.lost_drives.join(", ");
         rows.push((say!(CHOICE_LOST_LABEL), say!(CHOICE_LOST, names = names)));
@@ -273,6 +273,14 @@ fn rows(choice: &Choice) -> Vec<(String, String)> {
     rows.push((say!(CHOICE_HOW_SURE), sure));
     rows.push((say!(CHOICE_NOT_KNOWN), not_known(choice)));
     rows
+}
+
+fn power_cuts_text(found: &PowerCuts) -> String {
+    let percent = format!("{:.1}", found.at_most_percent);
+    match found.lost {
+        0 => say!(CHOICE_POWER_CUTS, cuts = found.cuts, percent = percent),
+        lost => say!(CHOICE_POWER_LOST, lost = lost, cuts = found.cuts, percent = percent),
+    }
 }
 
 /// What is said of drives of different sizes.
@@ -313,8 +321,9 @@ fn not_known(choice: &Choice) -> String {
     if choice.has_flash {
         parts.push(say!(CHOICE_OPEN_FLASH));
     }
-    if choice.power_cuts.is_none() && choice.pick.survives > 0 {
-        parts.push(say!(CHOICE_OPEN_POWER));
+    if choice.power_cuts.is_none() {
+        let name = choice.file_system.as_deref().unwrap_or("ext4");
+        parts.push(say!(CHOICE_OPEN_POWER, name = name));
     }
     match parts.is_empty() {
         true => say!(CHOICE_NOTHING_OPEN),

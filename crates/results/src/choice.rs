@@ -175,9 +175,12 @@ pub struct Rebuild {
     pub annual_failure_rate: f64,
 }
 
-/// What pulled plugs left of such a layout.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// What pulled plugs left of such a layout, in the model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PowerCuts {
+    /// The file system that was worked in.
+    #[serde(default)]
+    pub file_system: String,
     /// Cuts behind promises.
     pub cuts: u64,
     /// Of these, cuts that lost something acknowledged.

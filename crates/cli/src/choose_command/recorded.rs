@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_cache_is_named_where_it_would_help() {
         let far = 1 << 30;
-        let once = |block| access(AccessKind::Read, block * 1_000_003 % far);
+        let once = |block: u64| access(AccessKind::Read, block * 1_000_003 % far);
         let cold: Vec<Access> = (0..60_000).map(once).collect();
         assert_eq!(helpful_cache(&cold), None);
         assert_eq!(helpful_cache(&[]), None);

@@ -749,3 +749,43 @@ fn one_pass() -> f64 {
     tell("many small files", "one pass where the disc is slowest", &[rate / 1e6]);
     rate
 }
+
+/// The power cuts that answers of `choose` quote are made again and come to the same: one layout,
+/// one recording; with `RAIDLOOM_TEST_EVERYTHING` all of them.
+#[test]
+fn the_power_cuts_that_choose_quotes_are_made_again() {
+    if !is_built() {
+        return;
+    }
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |name: &str| std::fs::read_to_string(workspace.join(name)).unwrap();
+    let mut plan = read("plans/pull-layouts.toml");
+    if std::env::var_os("RAIDLOOM_TEST_EVERYTHING").is_none() {
+        let (matrix, rest) = plan.split_once("[[add]]").unwrap();
+        let (_, rest) = rest.split_once("[baseline]").unwrap();
+        let matrix = matrix.replace("[\"ext4\", \"xfs\", \"btrfs\"]", "\"ext4\"");
+        plan = format!("{matrix}[baseline]{}", rest.replace("blocks = 3", "blocks = 1"));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(path("plan.toml"), plan).unwrap();
+    raidloom(&["run", &path("plan.toml"), "--output", &path("run")]);
+    let trials = std::fs::read_to_string(path("run/trials.jsonl")).unwrap();
+    let kept = read("crates/lab/src/choose/power_cuts.csv");
+    for trial in trials.lines() {
+        let trial: Value = serde_json::from_str(trial).unwrap();
+        let setting = |axis: &str| trial["settings"][axis].as_str().unwrap_or("-").to_owned();
+        let count = |name: &str| trial["metrics"][name].as_f64().unwrap() as u64;
+        let line = format!(
+            "{},{},{},{},{},{},{}",
+            setting("level"),
+            setting("layout"),
+            setting("file_system"),
+            trial["block"],
+            count("promising_pulls_count"),
+            count("promise_broken_pulls_count") + count("lost_for_good_pulls_count"),
+            count("promises_count")
+        );
+        assert!(kept.lines().any(|known| known == line), "it was not {line}");
+    }
+}

@@ -12,16 +12,15 @@ use std::cmp::Reverse;
 use host::Error;
 use results::analysis::{Analysis, Comparison, KindResult, MODEL_CASES_MIN, Reservation, analyse};
 use results::choice::{
-    Choice, Condition, Contrast, Figures, PowerCuts, Rebuild, RemovedLayout, Rival, Scheme,
-    WorkloadRatio,
+    Choice, Condition, Contrast, Figures, Rebuild, RemovedLayout, Rival, WorkloadRatio,
 };
 use results::claim::Claim;
-use results::safety::at_most_percent;
 use results::{Configuration, ModelError, Run};
 
 use super::candidates::Shape;
 use super::layout::{ChosenLayout, Member};
 use super::plan_text::{degraded_name, set_name};
+use super::power_cuts::power_cuts;
 use super::question::Question;
 
 /// What the kernel's array is called in an answer's commands, as `choose --do` calls it.
@@ -113,7 +112,7 @@ impl Question {
             rivals,
             degraded: self.degraded(run, overall, pick.shape),
             rebuild: self.rebuild(pick.shape, &facts),
-            power_cuts: power_cuts(pick.shape.scheme, self.file_system.as_deref()),
+            power_cuts: power_cuts(&layout, self.file_system.as_deref()),
             has_flash: self.drives.any_of_flash(),
             writes_are_modelled: self.drives.writes_are_modelled(),
             model_error: error,
@@ -321,38 +320,4 @@ fn same_chunks(entries: &[Entry<'_>], pick: &Entry<'_>) -> Option<[u64; 2]> {
     let below = row[..place].iter().rev().take_while(is_same).count();
     let above = row[place + 1..].iter().take_while(is_same).count();
     (below + above > 0).then(|| [row[place - below].0, row[place + above].0])
-}
-
-/// What the study of power cuts found (docs/studies.md, "What a power cut leaves"): its layouts are
-/// ext4 on RAID 1, 5 and 6. Of each 878 cuts at least were behind promises, and none lost any.
-fn power_cuts(scheme: Scheme, file_system: Option<&str>) -> Option<PowerCuts> {
-    let was_cut = matches!(scheme, Scheme::Mirror | Scheme::Parity | Scheme::DoubleParity);
-    (was_cut && file_system.is_none_or(|name| name == "ext4")).then(|| PowerCuts {
-        cuts: STUDY_CUTS,
-        lost: 0,
-        at_most_percent: at_most_percent(0, STUDY_CUTS),
-    })
-}
-
-const STUDY_CUTS: u64 = 878;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_said_of_power_cuts_is_what_the_study_found() {
-        let studies = include_str!("../../../../docs/studies.md");
-        assert!(studies.contains(&format!(
-            "With barriers on nothing that was acknowledged was lost, in {STUDY_CUTS} to"
-        )));
-        for layout in ["RAID 1 of four", "RAID 5 of four, resync", "RAID 6 of four"] {
-            let row = studies.lines().find(|line| line.starts_with(&format!("| ext4 on {layout}")));
-            assert!(row.unwrap().contains("| 0 of "), "{layout}");
-        }
-        assert!(power_cuts(Scheme::NearCopies, None).is_none());
-        assert!(power_cuts(Scheme::Parity, Some("xfs")).is_none());
-        let known = power_cuts(Scheme::Parity, None).unwrap();
-        assert!((known.at_most_percent - 0.34).abs() < 0.01);
-    }
 }

@@ -14,6 +14,7 @@ mod drives;
 mod layout;
 mod make;
 mod plan_text;
+mod power_cuts;
 mod question;
 mod race;
 mod what_if;

@@ -13,12 +13,14 @@ use std::cmp::Reverse;
 use std::sync::atomic::AtomicBool;
 
 use host::Error;
+use results::Run;
 use results::analysis::analyse;
-use results::choice::{Condition, RemovedLayout, Scheme};
+use results::choice::{Choice, Condition, RemovedLayout, Scheme};
 
 use super::answer::{AS_FAST, of_all_work};
 use super::candidates::{Candidates, Shape};
 use super::question::Question;
+use crate::plan::ResolvedPlan;
 use crate::run::{NoObserver, RunOptions, start};
 
 /// A round of the race.
@@ -92,7 +94,30 @@ impl Round {
     }
 }
 
+/// A run of which nothing stays.
+fn passing_run(resolved: &ResolvedPlan, stop: &AtomicBool) -> Result<Run, Error> {
+    let folder =
+        tempfile::tempdir().map_err(|error| Error::from_io("a folder for the run", &error))?;
+    let output = Some(folder.path().join("run"));
+    let options = RunOptions { output, ..RunOptions::default() };
+    Ok(start(resolved, &options, stop, &mut NoObserver)?.run)
+}
+
 impl Question {
+    /// What models alone come to: the answer of a run of which nothing stays. No drive is opened.
+    ///
+    /// # Errors
+    /// A usage error where it is not of models, and as [`Question::race`] and
+    /// [`Question::answer`].
+    pub fn answer_by_models(mut self, stop: &AtomicBool) -> Result<Choice, Error> {
+        if !self.drives.are_modelled() {
+            return Err(Error::usage("these would be measured: only models are asked here"));
+        }
+        self.race(stop)?;
+        let run = passing_run(&self.plan()?.1, stop)?;
+        Ok(self.answer(&run)?.0)
+    }
+
     /// Leaves out what parts of a recording show to be far behind. Of each scheme the best stays,
     /// so that the answer can say how it compares. Of other work, and of drives that are measured,
     /// nothing is left out.
@@ -134,11 +159,7 @@ impl Question {
     ) -> Result<Vec<Runner>, Error> {
         let candidates = Candidates { is_whole: true, ..self.candidates()? };
         let (_, resolved) = self.plan_of(&candidates, settings)?;
-        let folder =
-            tempfile::tempdir().map_err(|error| Error::from_io("a folder for the race", &error))?;
-        let output = Some(folder.path().join("race"));
-        let options = RunOptions { output, ..RunOptions::default() };
-        let run = start(&resolved, &options, stop, &mut NoObserver)?.run;
+        let run = passing_run(&resolved, stop)?;
         let analysis = analyse(&run);
         let Ok((_, overall)) = of_all_work(&analysis) else { return Ok(Vec::new()) };
         let mut runners = Vec::new();

@@ -8,7 +8,7 @@ use super::document;
 use host::Error;
 
 /// Name and text of every plan of the source's folder `plans`.
-const SHIPPED: [(&str, &str); 13] = [
+const SHIPPED: [(&str, &str); 14] = [
     ("cache-effect", include_str!("../../../../plans/cache-effect.toml")),
     ("cache-effect-here", include_str!("../../../../plans/cache-effect-here.toml")),
     ("chunk-and-depth", include_str!("../../../../plans/chunk-and-depth.toml")),
@@ -16,6 +16,7 @@ const SHIPPED: [(&str, &str); 13] = [
     ("md-or-raidloom", include_str!("../../../../plans/md-or-raidloom.toml")),
     ("pull", include_str!("../../../../plans/pull.toml")),
     ("pull-file-systems", include_str!("../../../../plans/pull-file-systems.toml")),
+    ("pull-layouts", include_str!("../../../../plans/pull-layouts.toml")),
     ("shared-channel", include_str!("../../../../plans/shared-channel.toml")),
     ("shared-channel-bonnie", include_str!("../../../../plans/shared-channel-bonnie.toml")),
     ("small-writes", include_str!("../../../../plans/small-writes.toml")),

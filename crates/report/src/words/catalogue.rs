@@ -644,8 +644,9 @@ words::catalogue! {
     CHOICE_DEGRADED_LABEL: "a drive missing", "1 台欠けると";
     CHOICE_REBUILD: "{time} at full speed (modelled); meanwhile data are lost in 1 of {chance}, taking {rate} % of drives a year", "最高速度で {time}(モデル)。その間にデータを失うのは {chance} 回に 1 回(年間故障率 {rate} % と仮定)";
     CHOICE_REBUILD_LABEL: "rebuild", "再構築";
-    CHOICE_POWER_CUTS: "nothing acknowledged lost in {cuts} cuts (at most {percent} %)", "完了を通知した書き込みの消失は {cuts} 回中なし(最大 {percent} %)";
-    CHOICE_POWER_LABEL: "power cut, ext4", "電源断(ext4)";
+    CHOICE_POWER_CUTS: "nothing acknowledged lost in {cuts} cuts of modelled drives (at most {percent} %)", "完了を通知した書き込みの消失は {cuts} 回中なし(モデル、最大 {percent} %)";
+    CHOICE_POWER_LOST: "acknowledged writes lost in {lost} of {cuts} cuts of modelled drives (at most {percent} %)", "完了を通知した書き込みの消失は {cuts} 回中 {lost} 回(モデル、最大 {percent} %)";
+    CHOICE_POWER_LABEL: "power cut, {name}", "電源断({name})";
     CHOICE_LOST_LABEL: "without", "除外";
     CHOICE_LOST: "{names}: died while it was measured; all of this is of the others", "{names}: 測定中に故障。ここに示すのは残りのドライブについて";
     CHOICE_UNEVEN_LABEL: "sizes", "サイズ";
@@ -663,7 +664,7 @@ words::catalogue! {
     CHOICE_OPEN_REBUILD: "a rebuild beside this work", "この用途と並行した再構築";
     CHOICE_OPEN_BITMAP: "what its write-intent bitmap costs", "書き込み意図ビットマップの影響";
     CHOICE_OPEN_FILE_SYSTEM: "what {name} adds", "{name} の影響";
-    CHOICE_OPEN_POWER: "power cuts (`raidloom pull`)", "電源断の影響(`raidloom pull`)";
+    CHOICE_OPEN_POWER: "power cuts (`raidloom pull --guest STACK --fs {name}`)", "電源断の影響(`raidloom pull --guest STACK --fs {name}`)";
     CHOICE_OPEN_FLASH: "writes once the SSDs' fast cache is full", "SSD の高速キャッシュが満杯になった後の書き込み";
     BETWEEN_OPEN: "; ", "、";
     CHOICE_MINUTES: "{time} min", "{time} 分";

@@ -70,7 +70,12 @@ fn choice() -> Choice {
             loss_chance: 1.0 / 42_000.0,
             annual_failure_rate: 0.015,
         }),
-        power_cuts: Some(PowerCuts { cuts: 878, lost: 0, at_most_percent: 0.34 }),
+        power_cuts: Some(PowerCuts {
+            file_system: "ext4".to_owned(),
+            cuts: 298,
+            lost: 0,
+            at_most_percent: 1.0,
+        }),
         has_flash: false,
         writes_are_modelled: true,
         model_error: Some(ModelError { error: 1.606, cases: 0 }),
