@@ -74,6 +74,7 @@ pub(super) fn of_no_use(
         names(lost),
         drives.all.len()
     ))
+    .with_code(1)
 }
 
 /// What is said before the rest of the drives is measured.
