@@ -24,7 +24,7 @@ const CHANGES: [WorkChange; 3] =
     [WorkChange::Writes(3), WorkChange::Writes(10), WorkChange::Speed(3)];
 /// So many requests tell as much as all of them: candidates that are about as fast are no matter
 /// here.
-const REQUESTS: u64 = 20_000;
+const REQUESTS: u64 = 5_000;
 
 /// A change of the work that changes what is taken.
 #[derive(Clone, Debug, PartialEq, Serialize)]
