@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use block::{Blocking, Device, Reactor};
-use image::{ImageDevice, ImageHeader, ImageOptions};
+use image::{ImageDevice, ImageHeader, ImageOptions, ImageUse};
 use libfuzzer_sys::fuzz_target;
 use raidloom_fuzz::within;
 
@@ -20,14 +20,17 @@ fuzz_target!(|data: &[u8]| {
             target.copy_from_slice(&image[offset as usize..offset as usize + target.len()]);
             Ok(())
         };
-        ImageHeader::read(image.len() as u64, None, &mut read)
+        ImageHeader::read(image.len() as u64, &ImageUse::Read, &mut read)
     });
     match header {
         Err(error) => {
             let text = error.to_string();
             assert!(!text.is_empty() && !text.contains(char::is_control), "{text:?}");
         }
-        Ok(header) if header.backing.is_none() => read_some(&image),
+        Ok(header) if header.backing.is_none() => {
+            read_some(&image);
+            write_some(&image);
+        }
         Ok(_) => (),
     }
 });
@@ -58,4 +61,33 @@ fn read_some(image: &[u8]) {
     let length = device.info().size_bytes.min(READ_BYTES_MAX);
     let mut bytes = vec![0; length as usize];
     let _ = Blocking::open(&device, &reactor).unwrap().read_slice(0, &mut bytes);
+}
+
+/// What can be written to stays an image that can be, with what was written in it.
+fn write_some(image: &[u8]) {
+    let size_bytes = image.len().next_multiple_of(512) as u64 + (1 << 20);
+    let memory = Arc::new(testkit::Memory::new(size_bytes));
+    let reactor = Reactor::virtual_clock();
+    let mut whole = image.to_vec();
+    whole.resize(image.len().next_multiple_of(512), 0);
+    Blocking::open(&*memory, &reactor).unwrap().write_slice(0, &whole).unwrap();
+    let open = || {
+        let options = ImageOptions { image_use: ImageUse::Write, ..ImageOptions::default() };
+        ImageDevice::open(Arc::clone(&memory) as _, None, options)
+    };
+    let Ok(device) = open() else { return };
+    let end = device.info().size_bytes;
+    let mut channel = Blocking::open(&device, &reactor).unwrap();
+    let places = [0, end / 1024 * 512, end - 512];
+    // There may be no room left, or a cluster that cannot be unpacked.
+    let written = places.map(|at| channel.write_slice(at, &[7; 512]).is_ok());
+    channel.flush().unwrap();
+    drop((channel, device));
+    let device = open().expect("the tables that were written");
+    let mut channel = Blocking::open(&device, &reactor).unwrap();
+    for (at, _) in places.iter().zip(written).filter(|(_, is_written)| *is_written) {
+        let mut sector = [0; 512];
+        channel.read_slice(*at, &mut sector).unwrap();
+        assert!(sector == [7; 512]);
+    }
 }

@@ -1,30 +1,36 @@
-//! `image(FILE, BACKING)`: the disk in an image, read-only.
+//! `image(FILE, BACKING)`: the disk in an image.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, RwLock};
 
 use block::{
-    Channel, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Reactor, SECTOR_BYTES,
-    Support, TracedChannel,
+    Blocking, Channel, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Reactor,
+    SECTOR_BYTES, Support, TracedChannel,
 };
 
 use crate::channel::ImageChannel;
-use crate::format::{ImageFormat, ImageHeader};
-use crate::image_core::Core;
+use crate::format::{ImageFormat, ImageHeader, ImageUse};
+use crate::image_core::{Core, ImageState};
 use crate::map::Place;
+use crate::tables::Tables;
 
 /// How an image is opened.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImageOptions {
-    /// The name or number of a snapshot in it, in the place of the disk as it is now.
-    pub snapshot: Option<String>,
+    /// What for.
+    pub image_use: ImageUse,
     /// What the file has behind its last whole block: images end anywhere.
     pub tail: Vec<u8>,
+}
+
+impl Default for ImageOptions {
+    fn default() -> ImageOptions {
+        ImageOptions { image_use: ImageUse::Read, tail: Vec::new() }
+    }
 }
 
 /// The disk in an image.
 pub struct ImageDevice {
     core: Arc<Core>,
-    snapshot: Option<String>,
+    image_use: ImageUse,
     note: Option<String>,
 }
 
@@ -40,8 +46,9 @@ impl ImageDevice {
         backing: Option<Arc<dyn Device>>,
         options: ImageOptions,
     ) -> Result<ImageDevice, Error> {
-        let ImageOptions { snapshot, tail } = options;
-        let header = ImageHeader::read_from(&*file, snapshot.as_deref(), &tail)?;
+        let ImageOptions { image_use, tail } = options;
+        let header = ImageHeader::read_from(&*file, &image_use, &tail)?;
+        let is_written = image_use == ImageUse::Write;
         match (&header.backing, &backing) {
             (Some(name), None) => return Err(unnamed(&file.describe(), name)),
             (None, Some(_)) => {
@@ -61,22 +68,44 @@ impl ImageDevice {
             optimal_bytes: header.map.cluster_bytes.clamp(4096, 1 << 20) as u32,
             stripe: None,
             max_request_bytes: 64 << 20,
-            read_only: true,
-            volatile_cache: false,
+            read_only: !is_written,
+            // Until a flush the tables know nothing of what was written.
+            volatile_cache: is_written,
             fua: Support::None,
-            zeroes: Support::None,
-            discard: DiscardSupport::None,
+            zeroes: if is_written { Support::Native } else { Support::None },
+            discard: if is_written { DiscardSupport::ReadsZero } else { DiscardSupport::None },
             ..file.info().clone()
         };
-        let ImageHeader { map, packing, note, .. } = header;
+        if is_written && (file.info().read_only || !tail.is_empty()) {
+            return Err(Error::new(ErrorKind::ReadOnly, "its file cannot be written to"));
+        }
+        let ImageHeader { map, packing, note, tables, .. } = header;
         let below = backing.as_ref().map_or(u32::MAX, |disk| disk.info().max_request_bytes);
         let piece_bytes_max = u64::from(file.info().max_request_bytes.min(below));
         if map.is_packed() && map.cluster_bytes + 2 * Core::PACKED_SPARE_BYTES > piece_bytes_max {
             let text = "requests below are shorter than its packed clusters";
             return Err(Error::new(ErrorKind::Invalid, text));
         }
-        let core = Arc::new(Core { file, tail, backing, map, packing, info, piece_bytes_max });
-        Ok(ImageDevice { core, snapshot, note })
+        if is_written && map.cluster_bytes > piece_bytes_max {
+            let text = "requests below are shorter than its clusters";
+            return Err(Error::new(ErrorKind::Invalid, text));
+        }
+        let core = Arc::new(Core {
+            file,
+            tail,
+            backing,
+            packing,
+            info,
+            piece_bytes_max,
+            cluster_bytes: map.cluster_bytes,
+            state: RwLock::new(ImageState { map, tables }),
+            claims: Mutex::default(),
+            flush_failure: Mutex::default(),
+        });
+        if let Some(tables) = &mut core.state_mut().tables {
+            lengthen_counts(&*core.file, tables)?;
+        }
+        Ok(ImageDevice { core, image_use, note })
     }
 
     /// What the user should know: what the image says of its own state.
@@ -84,6 +113,18 @@ impl ImageDevice {
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }
+}
+
+/// Sees to it that all clusters that may come to be used can be counted.
+fn lengthen_counts(file: &dyn Device, tables: &mut Tables) -> Result<(), Error> {
+    let mut channel = Blocking::beside(file)?;
+    let mut header = [0; SECTOR_BYTES as usize];
+    channel.read_slice(0, &mut header)?;
+    for writes in tables.lengthen_counts(&header)? {
+        writes.iter().try_for_each(|(offset, bytes)| channel.write_slice(*offset, bytes))?;
+        channel.flush()?;
+    }
+    Ok(())
 }
 
 /// How it is said that an image lies over something that nobody named. The name is the image's own.
@@ -109,9 +150,10 @@ impl Device for ImageDevice {
         let mut children = vec![self.core.file.describe()];
         children.extend(self.core.backing.as_ref().map(|backing| backing.describe()));
         let node = Node::layer("image", children);
-        match &self.snapshot {
-            Some(name) => node.with("snapshot", name),
-            None => node,
+        match &self.image_use {
+            ImageUse::Read => node,
+            ImageUse::Snapshot(name) => node.with("snapshot", name),
+            ImageUse::Write => node.with("write", "yes"),
         }
     }
 
@@ -121,7 +163,7 @@ impl Device for ImageDevice {
     }
 
     fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
-        let (place, run) = self.core.map.run(offset, length);
+        let (place, run) = self.core.state().map.run(offset, length);
         let backed = self.core.backed(offset, run);
         match (place, &self.core.backing) {
             (Place::Hole, Some(backing)) if backed > 0 => backing.extents(offset, backed, found),

@@ -1,4 +1,4 @@
-//! Disk images of virtual machines, read: qcow2, VMDK, VHD, VHDX and VDI.
+//! Disk images of virtual machines: qcow2 read and written; VMDK, VHD, VHDX and VDI read.
 //!
 //! ```text
 //!   formats     the first bytes and tables of an image, bounded, to one map: where each piece lies
@@ -11,12 +11,15 @@
 //! twice, and
 //! none may lie where data do.
 
+mod changes;
 mod channel;
+mod commit;
 mod device;
 mod format;
 mod image_core;
 mod map;
 mod packed;
+mod tables;
 
 pub use device::{ImageDevice, ImageOptions};
-pub use format::{ImageFormat, ImageHeader, ReadBytes};
+pub use format::{FileRoom, ImageFormat, ImageHeader, ImageUse, ReadBytes};

@@ -29,21 +29,25 @@ impl Entry {
         Entry(2 << Entry::KIND_SHIFT | offset & Entry::PLACE)
     }
 
+    /// `offset` may hold more than a place: see [`ImageMap::packed_mask`].
     pub(crate) fn packed(offset: u64) -> Entry {
         Entry(3 << Entry::KIND_SHIFT | offset & Entry::PLACE)
     }
 
-    /// Where what it names lies, and how long that is: `data_bytes` but for what is packed, of
-    /// which one byte is known.
-    pub(crate) fn range(self, data_bytes: u64) -> Option<(u64, u64)> {
-        match self.place() {
-            Place::At(offset) => Some((offset, data_bytes)),
-            Place::Packed(offset) => Some((offset, 1)),
-            Place::Hole | Place::Zero => None,
-        }
+    /// A cluster that is zero and has a place in the image, which is written to when it is not any
+    /// more.
+    pub(crate) fn zero_at(offset: u64) -> Entry {
+        Entry(Entry::ZERO.0 | offset & Entry::PLACE)
     }
 
-    fn place(self) -> Place {
+    /// The place that a cluster has for itself, with data in it or not.
+    pub(crate) fn own_place(self) -> Option<u64> {
+        let offset = self.0 & Entry::PLACE;
+        (matches!(self.place(), Place::At(_) | Place::Zero) && offset != 0).then_some(offset)
+    }
+
+    /// As it stands; of what is packed with what else its format says of it.
+    pub(crate) fn place(self) -> Place {
         let offset = self.0 & Entry::PLACE;
         match self.0 >> Entry::KIND_SHIFT {
             0 => Place::Hole,
@@ -98,9 +102,30 @@ pub(crate) struct ImageMap {
     pub(crate) table_entries: u64,
     /// Tables that are not there are of holes.
     pub(crate) tables: Vec<Option<Table>>,
+    /// The bits that are the place of a packed cluster.
+    pub(crate) packed_mask: u64,
 }
 
 impl ImageMap {
+    pub(crate) fn new(
+        size_bytes: u64,
+        cluster_bytes: u64,
+        table_entries: u64,
+        tables: Vec<Option<Table>>,
+    ) -> ImageMap {
+        ImageMap { size_bytes, cluster_bytes, table_entries, tables, packed_mask: u64::MAX }
+    }
+
+    /// Where what an entry names lies, and how long that is: `data_bytes` but for what is packed,
+    /// of which one byte is known.
+    pub(crate) fn range(&self, entry: Entry, data_bytes: u64) -> Option<(u64, u64)> {
+        match entry.place() {
+            Place::At(offset) => Some((offset, data_bytes)),
+            Place::Packed(offset) => Some((offset & self.packed_mask, 1)),
+            Place::Hole | Place::Zero => None,
+        }
+    }
+
     /// Whether any cluster is packed.
     pub(crate) fn is_packed(&self) -> bool {
         let mut entries = self.tables.iter().flatten().flat_map(|table| &table.entries);
@@ -123,10 +148,26 @@ impl ImageMap {
                 let part_bytes = self.cluster_bytes / PARTS;
                 let place = parts.place(entry, within / part_bytes, part_bytes);
                 let begin = within % part_bytes;
-                return (shifted(place, begin), (part_bytes - begin).min(to_end));
+                return (self.shifted(place, begin), (part_bytes - begin).min(to_end));
             }
         };
-        (shifted(place, within), left.min(to_end))
+        (self.shifted(place, within), left.min(to_end))
+    }
+
+    fn shifted(&self, place: Place, by: u64) -> Place {
+        match place {
+            Place::At(offset) => Place::At(offset + by),
+            Place::Packed(offset) => Place::Packed(offset & self.packed_mask),
+            other => other,
+        }
+    }
+
+    /// What the tables say of a cluster, by its number.
+    pub(crate) fn entry(&self, cluster: u64) -> Entry {
+        let (table, index) = (cluster / self.table_entries, cluster % self.table_entries);
+        let table = self.tables.get(table as usize).and_then(Option::as_ref);
+        let entry = table.and_then(|table| table.entries.get(index as usize));
+        entry.copied().unwrap_or(Entry::HOLE)
     }
 
     /// The same with what follows in the same way.
@@ -145,13 +186,6 @@ impl ImageMap {
             length += more;
         }
         (first, length.min(length_max))
-    }
-}
-
-fn shifted(place: Place, by: u64) -> Place {
-    match place {
-        Place::At(offset) => Place::At(offset + by),
-        other => other,
     }
 }
 

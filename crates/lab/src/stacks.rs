@@ -292,13 +292,16 @@ pub(crate) fn without_kept(node: &Node) -> Node {
 /// # Errors
 /// When a file or device that should be there is not.
 pub(crate) fn leaves(node: &Node) -> Result<Vec<Leaf>, Error> {
-    let Node::Layer { name, children, .. } = node else {
+    let Node::Layer { name, options, children } = node else {
         return Ok(if *node == Node::Missing { Vec::new() } else { vec![leaf(node)?] });
     };
+    let is_written = options.iter().any(|(name, value)| name == "write" && value == "yes");
     let mut all = Vec::new();
     for (index, child) in children.iter().enumerate() {
         match child.file_path() {
             Some(path) if index == 0 && keeps_its_first(name) => all.push(Leaf::Kept(path)),
+            // An image that is written to is the first of two; what it lies over is only read.
+            _ if index == 0 && is_written => all.extend(leaves(child)?),
             _ => all.extend(leaves(child)?.into_iter().map(|leaf| leaf.under(name))),
         }
     }

@@ -279,8 +279,8 @@ impl OpenFiles for Members<'_> {
         self.options.files.open_kept(path, size_bytes)
     }
 
-    fn open_disk_image(&self, path: &Path) -> Result<File, block::Error> {
-        self.options.files.open_disk_image(path)
+    fn open_disk_image(&self, path: &Path, read_only: bool) -> Result<File, block::Error> {
+        self.options.files.open_disk_image(path, read_only)
     }
 
     fn serve_image(&self, image: &RbdImage) -> Result<ImageServer, block::Error> {

@@ -6,7 +6,6 @@
 
 use std::fs::File;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -27,10 +26,11 @@ use device::{
     BadRange, DeadlineDevice, DeadlineWatch, Direct, FaultDevice, FaultOptions, FileDevice,
     FileOptions, NbdDevice, NullDevice, RamDevice, RecordDevice,
 };
-use image::{ImageDevice, ImageOptions};
+use image::{ImageDevice, ImageHeader, ImageOptions, ImageUse};
 use luks::{LuksDevice, LuksHeader, LuksOptions};
 use reactor::{Reactor, derive_seed};
 
+use crate::disk_image::{FileGrowth, ImageFile, image_leaf, image_use, is_whole_file, tail_of};
 use crate::encryption;
 use crate::facts::{Leaf, OpenedFile};
 use crate::identity::refuse_members_named_twice;
@@ -123,12 +123,12 @@ pub trait OpenFiles {
         Err(Error::new(ErrorKind::Refused, text))
     }
 
-    /// Opens the file of a disk image for reading: the disk in it is used, and not its bytes.
+    /// Opens the file of a disk image: the disk in it is used, and not its bytes.
     ///
     /// # Errors
     /// As [`OpenFiles::open`].
-    fn open_disk_image(&self, path: &Path) -> Result<File, Error> {
-        self.open(path, true, None)
+    fn open_disk_image(&self, path: &Path, read_only: bool) -> Result<File, Error> {
+        self.open(path, read_only, None)
     }
 
     /// Opens for writing what a layer keeps for itself, an overlay's delta or a trace. A file that
@@ -405,31 +405,6 @@ pub fn build(node: &Node, context: &BuildContext<'_>) -> Result<Stack, Error> {
     let arrays =
         Arrays::new(running, leaves, seals, deadlines.clone(), context.files.reactor().is_some());
     Ok(Stack { device, members, notes, clock, caches, inner, deadlines, arrays })
-}
-
-/// The leaf of an image, or of what one lies over: read in sectors, through the page cache, where
-/// it does not say otherwise.
-fn image_leaf(node: &Node) -> Node {
-    let Node::Leaf { scheme, options, .. } = node else { return node.clone() };
-    let says = |wanted: &str| options.iter().any(|(name, _)| name == wanted);
-    match scheme == "file" && !says("block") && !says("direct") {
-        true => node.clone().with("block", SECTOR_BYTES).with("direct", "no"),
-        false => node.clone(),
-    }
-}
-
-/// Whether a leaf is all of a file.
-fn is_whole_file(leaf: &Node) -> bool {
-    let Node::Leaf { scheme, options, .. } = leaf else { return false };
-    scheme == "file" && !options.iter().any(|(name, _)| ["offset", "size"].contains(&name.as_str()))
-}
-
-/// What a file has behind its last whole sector.
-fn tail_of(opened: &OpenedFile) -> Option<Vec<u8>> {
-    let length = opened.size_bytes % SECTOR_BYTES;
-    let mut tail = vec![0; length as usize];
-    opened.file.read_exact_at(&mut tail, opened.size_bytes - length).ok()?;
-    Some(tail)
 }
 
 /// What a cache notes of each of its blocks, in bytes: more than any policy takes.
@@ -890,36 +865,68 @@ impl Builder<'_> {
         })
     }
 
-    /// The disk in an image. Neither its file nor what it lies over is opened for writing.
+    /// The disk in an image. What it lies over is never opened for writing, nor its file where that
+    /// is not asked for.
     fn image(
         &mut self,
         settings: &Settings<'_>,
         children: &[Node],
     ) -> Result<Arc<dyn Device>, Error> {
         let [file, backing @ ..] = children else { unreachable!("the count was checked") };
+        let at = |error: Error| error.at(format!("image({file})"));
+        let image_use = image_use(settings, self.read_only).map_err(at)?;
         let first_carrier = self.carriers.len();
         let above = (self.read_only, self.create_bytes, self.kept_bytes, self.is_image);
-        (self.read_only, self.create_bytes, self.kept_bytes) = (true, None, None);
+        (self.create_bytes, self.kept_bytes) = (None, None);
+        self.read_only = image_use != ImageUse::Write;
         self.is_image = true;
-        let opened = self.device(&image_leaf(file));
-        self.is_image = false;
-        let tail = self.members.last().filter(|_| is_whole_file(file));
-        let tail = tail.and_then(|member| tail_of(member.opened.as_ref()?));
+        let opened = self.image_file(file, &image_use);
+        (self.is_image, self.read_only) = (false, true);
         let backing = opened.and_then(|opened| {
             let backing = backing.first().map(|backing| self.device(&image_leaf(backing)));
             Ok((opened, backing.transpose()?))
         });
         (self.read_only, self.create_bytes, self.kept_bytes, self.is_image) = above;
-        let (opened, backing) = backing?;
-        let snapshot = settings.get("snapshot").map(str::to_owned);
-        let options = ImageOptions { snapshot, tail: tail.unwrap_or_default() };
-        let device = ImageDevice::open(opened, backing, options)
-            .map_err(|error| error.at(format!("image({file})")))?;
+        let (ImageFile { device: opened, tail, growth }, backing) = backing?;
+        let options = ImageOptions { image_use, tail };
+        let device = ImageDevice::open(opened, backing, options).map_err(|error| {
+            growth.iter().for_each(FileGrowth::undo);
+            at(error)
+        })?;
         self.notes.extend(device.note().map(|note| format!("image({file}): {note}")));
         // What the file looks like is nothing to the disk in it.
         self.carriers.truncate(first_carrier);
         self.carry(&device)?;
         Ok(Arc::new(device))
+    }
+
+    /// The file of an image, and what it has behind its last whole sector. One that is written to
+    /// may grow, once all that it says of itself was found to be in order.
+    fn image_file(&mut self, file: &Node, image_use: &ImageUse) -> Result<ImageFile, Error> {
+        let (leaf, before) = (image_leaf(file), (self.members.len(), self.leaves.len()));
+        let device = self.device(&leaf)?;
+        let opened = self.members.last().filter(|_| is_whole_file(file));
+        let opened = opened.and_then(|member| member.opened.clone());
+        let tail = opened.as_ref().and_then(tail_of).unwrap_or_default();
+        let Some(opened) = opened.filter(|opened| {
+            let is_file = opened.file.metadata().is_ok_and(|data| data.is_file());
+            *image_use == ImageUse::Write && is_file
+        }) else {
+            return Ok(ImageFile { device, tail, growth: None });
+        };
+        let at = |error: Error| error.at(format!("image({file})"));
+        let header = ImageHeader::read_from(&*device, image_use, &tail).map_err(at)?;
+        let Some(room) = header.room() else { return Ok(ImageFile { device, tail, growth: None }) };
+        drop(device);
+        self.members.truncate(before.0);
+        self.leaves.truncate(before.1);
+        let (growth, device) = FileGrowth::of(opened, room, || self.device(&leaf)).map_err(at)?;
+        // It was longer when they were noted.
+        if let (Some(member), Some(known)) = (self.members.last_mut(), self.leaves.last_mut()) {
+            *known = Leaf::of(growth.file());
+            member.opened = known.file(growth.path());
+        }
+        Ok(ImageFile { device, tail: Vec::new(), growth: Some(growth) })
     }
 
     /// Notes a device that is marked as an array's member.
@@ -1079,7 +1086,7 @@ impl Builder<'_> {
             .create_bytes
             .map(|bytes| options.size_bytes.unwrap_or(bytes).saturating_add(options.offset_bytes));
         let file = match self.kept_bytes.filter(|_| !options.read_only) {
-            None if self.is_image => self.context.files.open_disk_image(path)?,
+            None if self.is_image => self.context.files.open_disk_image(path, options.read_only)?,
             Some(bytes) => {
                 self.context.files.open_kept(path, bytes.saturating_add(options.offset_bytes))?
             }

@@ -13,6 +13,7 @@
 
 mod build;
 mod catalogue;
+mod disk_image;
 mod encryption;
 mod facts;
 mod identity;

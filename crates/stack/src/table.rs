@@ -395,14 +395,22 @@ pub static LAYERS: &[LayerRow] = &[
         name: "image",
         members: (1, 2),
         redundant: false,
-        options: &[OptionRow {
-            name: "snapshot",
-            takes: ValueKind::Name,
-            default: "none",
-            help: "qcow2: the name or number of a snapshot in the image",
-        }],
-        help: "FILE, BACKING: the disk in a qcow2, VMDK, VHD, VHDX or VDI image, read-only, and what \
-            it lies over, if it does (docs/disk-images.md)",
+        options: &[
+            OptionRow {
+                name: "snapshot",
+                takes: ValueKind::Name,
+                default: "none",
+                help: "qcow2: the name or number of a snapshot in the image",
+            },
+            OptionRow {
+                name: "write",
+                takes: YES_NO,
+                default: "no",
+                help: "qcow2 of version 3 without snapshots: what is written goes into the image",
+            },
+        ],
+        help: "FILE, BACKING: the disk in a qcow2, VMDK, VHD, VHDX or VDI image, read-only unless \
+            write=yes, and what it lies over, if it does (docs/disk-images.md)",
     },
     LayerRow {
         name: "luks",

@@ -4,6 +4,7 @@ mod apart;
 mod choose;
 mod choose_drives;
 mod choose_questions;
+mod disk_images;
 mod encryption;
 mod examine;
 mod export;

@@ -1064,7 +1064,7 @@ fn an_image_is_served_written_and_guessed_at_as_its_own_bytes_only_when_that_is_
         assert!(
             said.contains(what)
                 && said.contains("--raw takes it as it is")
-                && said.contains("is the disk in it, read-only"),
+                && said.contains("is the disk in it"),
             "{arguments:?}: {said}"
         );
     }

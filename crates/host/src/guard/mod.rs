@@ -185,7 +185,7 @@ const READABLE_IMAGES: [&str; 6] = [
 /// A disk image that was named as a disk.
 fn not_raw(path: &Path, image: &str) -> Error {
     let layer = match READABLE_IMAGES.contains(&image) {
-        true => format!("In stack text, image({}) is the disk in it, read-only; ", path.display()),
+        true => format!("In stack text, image({}) is the disk in it; ", path.display()),
         false => String::new(),
     };
     refused(format!(
@@ -349,19 +349,18 @@ impl Guard {
     /// [`ErrorKind::Refused`] with the reason and what to do, [`ErrorKind::NotFound`],
     /// [`ErrorKind::Permission`], or what the system says.
     pub fn open(&self, path: &Path, access: Access) -> Result<File, Error> {
-        self.open_with(path, access, |_| false)
+        self.open_with(path, access, |_| ())
     }
 
-    /// The same, where some signatures are of what is opened to be used on.
+    /// The same, where some of what is found is what it is opened for: `overlook` takes it out.
     fn open_with(
         &self,
         path: &Path,
         access: Access,
-        is_used_on: fn(&str) -> bool,
+        overlook: fn(&mut Findings),
     ) -> Result<File, Error> {
         let judge = |mut findings: Findings| {
-            findings.signature = findings.signature.filter(|signature| !is_used_on(signature));
-            findings.image = findings.image.filter(|image| !is_used_on(image));
+            overlook(&mut findings);
             self.judge(&findings, access).map(|()| findings.kind)
         };
         let failed = |error: io::Error| {
@@ -847,11 +846,15 @@ impl stack::OpenFiles for Guard {
 
     fn open_kept(&self, path: &Path, size_bytes: u64) -> Result<File, Error> {
         self.make_kept_file(path, size_bytes)?;
-        self.open_with(path, Access::Write, signature::is_kept)
+        self.open_with(path, Access::Write, |findings| {
+            findings.signature = findings.signature.filter(|name| !signature::is_kept(name));
+            findings.image = findings.image.filter(|name| !signature::is_kept(name));
+        })
     }
 
-    fn open_disk_image(&self, path: &Path) -> Result<File, Error> {
-        self.open_with(path, Access::Read, |_| true)
+    fn open_disk_image(&self, path: &Path, read_only: bool) -> Result<File, Error> {
+        let access = if read_only { Access::Read } else { Access::Write };
+        self.open_with(path, access, |findings| findings.image = None)
     }
 
     fn serve_image(&self, image: &RbdImage) -> Result<ImageServer, Error> {

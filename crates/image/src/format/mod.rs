@@ -1,15 +1,17 @@
 //! What an image says of itself, read once when it is opened.
 
-mod qcow2;
+pub(crate) mod qcow2;
 mod vdi;
 mod vhd;
 mod vhdx;
 mod vmdk;
 
-use block::{Blocking, Device, Error, ErrorKind, Reactor};
+use block::{Blocking, Device, Error, ErrorKind};
 
+use crate::image_core::Core;
 use crate::map::{Entry, ImageMap, Table, damaged, unknown};
 use crate::packed::Packing;
+use crate::tables::Tables;
 
 /// A format of images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +33,17 @@ const TABLES_BYTES_MAX: u64 = 1 << 30;
 /// The largest disk, in bytes: what is addressed by a number with a sign.
 const SIZE_BYTES_MAX: u64 = i64::MAX as u64;
 
+/// What an image is opened for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ImageUse {
+    /// Its disk as it is now, to be read.
+    Read,
+    /// A snapshot in it, by its name or number.
+    Snapshot(String),
+    /// Its disk, to be read and written.
+    Write,
+}
+
 /// Where an image is read from: fills the slice with what lies at the offset.
 pub type ReadBytes<'a> = dyn FnMut(u64, &mut [u8]) -> Result<(), Error> + 'a;
 
@@ -45,28 +58,35 @@ pub struct ImageHeader {
     pub(crate) packing: Packing,
     /// What the user should know, in words.
     pub(crate) note: Option<String>,
+    /// Of an image that is written to: what its tables take to be changed.
+    pub(crate) tables: Option<Tables>,
+    /// How long its file is, in bytes.
+    pub(crate) size_bytes: u64,
+}
+
+/// How long the file is of an image that is written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileRoom {
+    /// So long it has to be before anything is written, in bytes.
+    pub now_bytes: u64,
+    /// With all that may be written it may become so long, in bytes.
+    pub most_bytes: u64,
 }
 
 impl ImageHeader {
-    /// Reads the header and tables of the image that a device holds, or those of a snapshot in it;
-    /// `tail` is what its file has behind the device's end.
+    /// Reads the header and tables of the image that a device holds; `tail` is what its file has
+    /// behind the device's end.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] for no image and no such snapshot, [`ErrorKind::Corrupt`] for a
-    /// damaged one, [`ErrorKind::Unsupported`] for what is not understood,
+    /// damaged one, [`ErrorKind::Unsupported`] for what is not understood or cannot be written to,
     /// [`ErrorKind::Refused`] for tables that are too large, and what the device says.
     pub fn read_from(
         device: &dyn Device,
-        snapshot: Option<&str>,
+        image_use: &ImageUse,
         tail: &[u8],
     ) -> Result<ImageHeader, Error> {
-        let mut channel = match Blocking::open(device, &Reactor::virtual_clock()) {
-            Err(error) if error.kind() == ErrorKind::Unsupported => {
-                Blocking::open(device, &Reactor::wall()?)?
-            }
-            opened => opened?,
-        };
-        let block = u64::from(device.info().block_bytes);
+        let mut channel = Blocking::beside(device)?;
         let end = device.info().size_bytes;
         let mut read = |offset: u64, target: &mut [u8]| {
             let there = end.saturating_sub(offset).min(target.len() as u64) as usize;
@@ -75,17 +95,19 @@ impl ImageHeader {
                 let from = offset.saturating_sub(end) as usize;
                 behind.copy_from_slice(&tail[from..from + behind.len()]);
             }
-            if target.is_empty() {
-                return Ok(());
-            }
-            let start = offset / block * block;
-            let before = (offset - start) as usize;
-            let mut whole = vec![0; (before + target.len()).next_multiple_of(block as usize)];
-            channel.read_slice(start, &mut whole)?;
-            target.copy_from_slice(&whole[before..before + target.len()]);
-            Ok(())
+            if target.is_empty() { Ok(()) } else { channel.read_bytes(offset, target) }
         };
-        ImageHeader::read(end + tail.len() as u64, snapshot, &mut read)
+        ImageHeader::read(end + tail.len() as u64, image_use, &mut read)
+    }
+
+    /// How long the file of an image has to be; `None` where it is only read.
+    #[must_use]
+    pub fn room(&self) -> Option<FileRoom> {
+        let (tables, cluster) = (self.tables.as_ref()?, self.map.cluster_bytes);
+        // What is packed is read with more than it may take.
+        let behind = if self.map.is_packed() { cluster + 2 * Core::PACKED_SPARE_BYTES } else { 0 };
+        let now_bytes = self.size_bytes.next_multiple_of(cluster) + behind;
+        Some(FileRoom { now_bytes, most_bytes: tables.room_bytes().max(now_bytes) })
     }
 
     /// The same of a file of `size_bytes`: `read` fills a slice with the bytes at an offset.
@@ -94,7 +116,7 @@ impl ImageHeader {
     /// As [`ImageHeader::read_from`], and what `read` says.
     pub fn read(
         size_bytes: u64,
-        snapshot: Option<&str>,
+        image_use: &ImageUse,
         read: &mut ReadBytes<'_>,
     ) -> Result<ImageHeader, Error> {
         let mut file = ImageFile { size_bytes, tables_bytes: 0, ranges: Vec::new(), read };
@@ -110,9 +132,12 @@ impl ImageHeader {
         let is_footer = |bytes: &[u8]| bytes.starts_with(vhd::MAGIC);
         let mut end = [0; 512];
         let last = size_bytes / 512 * 512 - 512;
-        file.read(last, &mut end)?;
-        let header = match &start {
-            head if head.starts_with(qcow2::MAGIC) => qcow2::read(&mut file, snapshot)?,
+        // The file of an image that is written to may still have to grow to there.
+        if !start.starts_with(qcow2::MAGIC) {
+            file.read(last, &mut end)?;
+        }
+        let mut header = match &start {
+            head if head.starts_with(qcow2::MAGIC) => qcow2::read(&mut file, image_use)?,
             head if head.starts_with(vmdk::MAGIC) => vmdk::read(&mut file)?,
             head if head.starts_with(vhdx::MAGIC) => vhdx::read(&mut file)?,
             head if head[vdi::MAGIC_OFFSET..].starts_with(vdi::MAGIC) => vdi::read(&mut file)?,
@@ -125,10 +150,10 @@ impl ImageHeader {
             }
             _ => return Err(no_image()),
         };
-        if snapshot.is_some() && header.format != ImageFormat::Qcow2 {
-            let text = format!("{} images have no snapshots in them", header.format.name());
-            return Err(Error::new(ErrorKind::Invalid, text));
+        if header.format != ImageFormat::Qcow2 {
+            header.format.must_only_be_read(image_use)?;
         }
+        header.size_bytes = size_bytes;
         if header.map.size_bytes == 0 || header.map.size_bytes % 512 != 0 {
             return Err(unknown(format!(
                 "its disk has {} bytes, which are no whole sectors",
@@ -136,6 +161,24 @@ impl ImageHeader {
             )));
         }
         Ok(header)
+    }
+}
+
+impl ImageFormat {
+    /// Refuses what is asked of formats that are only read, and of which nothing else is known.
+    fn must_only_be_read(self, image_use: &ImageUse) -> Result<(), Error> {
+        let name = self.name();
+        match image_use {
+            ImageUse::Read => Ok(()),
+            ImageUse::Snapshot(_) => {
+                let text = format!("{name} images have no snapshots in them");
+                Err(Error::new(ErrorKind::Invalid, text))
+            }
+            ImageUse::Write => Err(unknown(format!(
+                "{name} images are only read; overlay(DELTA, image(…)) takes what is written, and \
+                `qemu-img convert -O qcow2` makes an image that can be written to"
+            ))),
+        }
     }
 }
 
@@ -210,7 +253,7 @@ impl ImageFile<'_> {
         }
         let entries = map.tables.iter().flatten().flat_map(|table| &table.entries);
         for entry in entries {
-            let Some((offset, length)) = entry.range(data_bytes) else { continue };
+            let Some((offset, length)) = map.range(*entry, data_bytes) else { continue };
             if offset >= self.size_bytes {
                 return Err(damaged(format!(
                     "data at {offset} lie past the file's end at {}",
@@ -257,7 +300,7 @@ pub(crate) fn one_table(
     let entries = table.chunks_exact(width).map(entry).collect::<Result<Vec<_>, Error>>()?;
     let table_entries = size_bytes.div_ceil(cluster_bytes).max(1);
     let tables = vec![Some(Table::of(entries))];
-    Ok(ImageMap { size_bytes, cluster_bytes, table_entries, tables })
+    Ok(ImageMap::new(size_bytes, cluster_bytes, table_entries, tables))
 }
 
 /// How many clusters a disk has; an image cannot have that many that its table does not hold.

@@ -2,9 +2,10 @@
 
 use block::{Error, ErrorKind};
 
-use super::{ImageFile, ImageFormat, ImageHeader, high32, high64};
+use super::{ImageFile, ImageFormat, ImageHeader, ImageUse, high32, high64};
 use crate::map::{Entry, ImageMap, Parts, Table, damaged, unknown};
 use crate::packed::Packing;
+use crate::tables::{CountsPlace, Tables};
 
 pub(super) const MAGIC: &[u8] = b"QFI\xfb";
 /// The first level is no longer than this, in bytes: as in qemu.
@@ -22,9 +23,11 @@ const EXTENDED: u64 = 1 << 4;
 const KNOWN: u64 = DIRTY | CORRUPT | DATA_FILE | PACKING | EXTENDED;
 
 /// Where a host offset stands in an entry of either level.
-const OFFSET: u64 = 0x00ff_ffff_ffff_fe00;
-const PACKED: u64 = 1 << 62;
-const ZERO: u64 = 1;
+pub(crate) const OFFSET: u64 = 0x00ff_ffff_ffff_fe00;
+pub(crate) const PACKED: u64 = 1 << 62;
+pub(crate) const ZERO: u64 = 1;
+/// Set in an entry of either level when nothing else names the same place.
+pub(crate) const COPIED: u64 = 1 << 63;
 
 struct Header {
     version: u32,
@@ -35,16 +38,25 @@ struct Header {
     snapshots: u32,
     snapshots_offset: u64,
     features: u64,
+    /// Features that whoever does not know them has to take away before a write.
+    cleared_features: u64,
+    counts: CountsPlace,
     packing: Packing,
     backing: Option<String>,
 }
 
-pub(super) fn read(file: &mut ImageFile<'_>, snapshot: Option<&str>) -> Result<ImageHeader, Error> {
+pub(super) fn read(file: &mut ImageFile<'_>, image_use: &ImageUse) -> Result<ImageHeader, Error> {
     let mut header = head(file)?;
-    if let Some(wanted) = snapshot {
-        find(file, &mut header, wanted)?;
+    match image_use {
+        ImageUse::Read => (),
+        ImageUse::Snapshot(wanted) => find(file, &mut header, wanted)?,
+        ImageUse::Write => must_be_writable(&header)?,
     }
-    let map = map(file, &header)?;
+    let (map, l1) = map(file, &header, *image_use == ImageUse::Write)?;
+    let tables = match image_use {
+        ImageUse::Write => Some(Tables::read(file, header.l1_offset, l1, header.counts, &map)?),
+        ImageUse::Read | ImageUse::Snapshot(_) => None,
+    };
     file.check(&map, 1 << header.cluster_bits)?;
     let note = (header.features & CORRUPT != 0).then(|| {
         "the image is marked as corrupt; `qemu-img check` says what is wrong with it".to_owned()
@@ -55,7 +67,35 @@ pub(super) fn read(file: &mut ImageFile<'_>, snapshot: Option<&str>) -> Result<I
         map,
         packing: header.packing,
         note,
+        tables,
+        size_bytes: file.size_bytes,
     })
+}
+
+/// Refuses images that a write would damage, or that nobody could tell afterwards.
+fn must_be_writable(header: &Header) -> Result<(), Error> {
+    let features = header.features;
+    let reason = if header.version < 3 {
+        "it is of version 2; `qemu-img amend -o compat=1.1` makes it one of version 3, which can \
+        be written to"
+    } else if header.snapshots > 0 {
+        "it has snapshots, and is only read; overlay(DELTA, image(…)) takes what is written, \
+        `qemu-img snapshot -d` deletes one"
+    } else if features & EXTENDED != 0 {
+        "its clusters have parts (extended_l2), and it is only read; overlay(DELTA, image(…)) takes \
+        what is written"
+    } else if features & DIRTY != 0 {
+        "it was not closed in order: `qemu-img check -r all` puts its counts right before it is \
+        written to"
+    } else if features & CORRUPT != 0 {
+        "it is marked as corrupt: `qemu-img check -r all` repairs it before it is written to"
+    } else if header.cleared_features != 0 {
+        "it has bitmaps of what has changed, which writes would make wrong; `qemu-img bitmap \
+        --remove` takes one away"
+    } else {
+        return Ok(());
+    };
+    Err(unknown(reason))
 }
 
 fn head(file: &mut ImageFile<'_>) -> Result<Header, Error> {
@@ -110,6 +150,12 @@ fn head(file: &mut ImageFile<'_>) -> Result<Header, Error> {
         snapshots: high32(&bytes, 60),
         snapshots_offset: high64(&bytes, 64),
         features,
+        cleared_features: if version == 3 { high64(&bytes, 88) } else { 0 },
+        counts: CountsPlace {
+            table_offset: high64(&bytes, 48),
+            table_clusters: high32(&bytes, 56),
+            order: if version == 3 { high32(&bytes, 96) } else { 4 },
+        },
         packing,
         backing,
     })
@@ -152,7 +198,13 @@ fn find(file: &mut ImageFile<'_>, header: &mut Header, wanted: &str) -> Result<(
     Ok(())
 }
 
-fn map(file: &mut ImageFile<'_>, header: &Header) -> Result<ImageMap, Error> {
+/// Where all of the disk lies, and the entries of the first level: all of them, or those that the
+/// disk takes.
+fn map(
+    file: &mut ImageFile<'_>,
+    header: &Header,
+    all: bool,
+) -> Result<(ImageMap, Vec<u64>), Error> {
     let cluster_bytes = 1_u64 << header.cluster_bits;
     let is_extended = header.features & EXTENDED != 0;
     let width = if is_extended { 16 } else { 8 };
@@ -165,16 +217,16 @@ fn map(file: &mut ImageFile<'_>, header: &Header) -> Result<ImageMap, Error> {
     if needed > there || there * 8 > L1_BYTES_MAX {
         return Err(damaged(format!("{there} tables for {} bytes", header.size_bytes)));
     }
-    let l1 = match needed {
+    let l1 = match if all { there } else { needed } {
         0 => Vec::new(),
-        needed => {
+        entries => {
             aligned(header.l1_offset, cluster_bytes)?;
-            file.table(header.l1_offset, needed * 8)?
+            file.table(header.l1_offset, entries * 8)?
         }
     };
+    let l1: Vec<u64> = l1.chunks_exact(8).map(|entry| high64(entry, 0) & OFFSET).collect();
     let mut tables = Vec::new();
-    for entry in l1.chunks_exact(8) {
-        let offset = high64(entry, 0) & OFFSET;
+    for &offset in &l1[..needed as usize] {
         if offset == 0 {
             tables.push(None);
             continue;
@@ -184,10 +236,17 @@ fn map(file: &mut ImageFile<'_>, header: &Header) -> Result<ImageMap, Error> {
         tables.push(Some(table(header, &bytes, width as usize)?));
     }
     // One that names two tables in the same place was refused when they were read.
-    Ok(ImageMap { size_bytes: header.size_bytes, cluster_bytes, table_entries, tables })
+    let map = ImageMap::new(header.size_bytes, cluster_bytes, table_entries, tables);
+    let packed_mask = (1 << packed_place_bits(header.cluster_bits)) - 1;
+    Ok((ImageMap { packed_mask, ..map }, l1))
 }
 
-fn aligned(offset: u64, cluster_bytes: u64) -> Result<(), Error> {
+/// So many bits of an entry, below those of the length, hold a packed cluster's place.
+pub(crate) fn packed_place_bits(cluster_bits: u32) -> u32 {
+    62 - (cluster_bits - 8)
+}
+
+pub(crate) fn aligned(offset: u64, cluster_bytes: u64) -> Result<(), Error> {
     match offset.is_multiple_of(cluster_bytes) {
         true => Ok(()),
         false => Err(damaged(format!("{offset} is no whole cluster of {cluster_bytes} bytes"))),
@@ -196,17 +255,15 @@ fn aligned(offset: u64, cluster_bytes: u64) -> Result<(), Error> {
 
 fn table(header: &Header, bytes: &[u8], width: usize) -> Result<Table, Error> {
     let cluster_bytes = 1_u64 << header.cluster_bits;
-    // So many bits below the length hold a packed cluster's place.
-    let packed_bits = 62 - (header.cluster_bits - 8);
     let entry = |bytes: &[u8]| {
         let value = high64(bytes, 0);
         let offset = value & OFFSET;
         if value & PACKED != 0 {
-            return Ok(Entry::packed(value & ((1 << packed_bits) - 1)));
+            return Ok(Entry::packed(value & (PACKED - 1)));
         }
         // In version 2, and where clusters have parts, no bit says that one is zero.
         if width == 8 && header.version > 2 && value & ZERO != 0 {
-            return Ok(Entry::ZERO);
+            return aligned(offset, cluster_bytes).map(|()| Entry::zero_at(offset));
         }
         if offset == 0 {
             return Ok(Entry::HOLE);

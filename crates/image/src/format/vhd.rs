@@ -44,6 +44,8 @@ pub(super) fn read(file: &mut ImageFile<'_>, last: u64) -> Result<ImageHeader, E
         map,
         packing: Packing::Deflate,
         note: None,
+        tables: None,
+        size_bytes: 0,
     })
 }
 
@@ -66,7 +68,7 @@ fn fixed(size_bytes: u64, last: u64) -> Result<ImageMap, Error> {
         return Err(damaged(format!("a disk of {size_bytes} bytes in {last}")));
     }
     let tables = vec![Some(Table::of(vec![Entry::at(0)]))];
-    Ok(ImageMap { size_bytes, cluster_bytes: size_bytes.max(512), table_entries: 1, tables })
+    Ok(ImageMap::new(size_bytes, size_bytes.max(512), 1, tables))
 }
 
 fn dynamic(

@@ -50,6 +50,8 @@ pub(super) fn read(file: &mut ImageFile<'_>) -> Result<ImageHeader, Error> {
         map,
         packing: Packing::Deflate,
         note: None,
+        tables: None,
+        size_bytes: 0,
     })
 }
 

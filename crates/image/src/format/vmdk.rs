@@ -52,6 +52,8 @@ pub(super) fn read(file: &mut ImageFile<'_>) -> Result<ImageHeader, Error> {
         map,
         packing: Packing::Marked,
         note: None,
+        tables: None,
+        size_bytes: 0,
     })
 }
 
@@ -129,5 +131,5 @@ fn map(file: &mut ImageFile<'_>, header: &[u8], flags: u32) -> Result<ImageMap, 
         });
     }
     let table_entries = table_entries.into();
-    Ok(ImageMap { size_bytes, cluster_bytes: grain_bytes, table_entries, tables })
+    Ok(ImageMap::new(size_bytes, grain_bytes, table_entries, tables))
 }

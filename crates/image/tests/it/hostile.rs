@@ -2,9 +2,10 @@
 //! memory than their files have.
 
 use std::fs;
+use std::sync::Arc;
 
 use block::{Error, ErrorKind};
-use image::ImageHeader;
+use image::{ImageDevice, ImageHeader, ImageOptions, ImageUse};
 use reactor::Random;
 
 use crate::support::{disk, has_qemu, holding, open, read_all, shell};
@@ -17,7 +18,7 @@ fn header(bytes: &[u8]) -> Result<ImageHeader, Error> {
         let past = || Error::new(ErrorKind::OutOfRange, "past the end");
         from.map(|from| target.copy_from_slice(from)).ok_or_else(past)
     };
-    ImageHeader::read(bytes.len() as u64, None, &mut read)
+    ImageHeader::read(bytes.len() as u64, &ImageUse::Read, &mut read)
 }
 
 fn put(bytes: &[u8], at: usize, what: &[u8]) -> Vec<u8> {
@@ -159,4 +160,52 @@ fn whatever_is_damaged_nothing_panics() {
         }
         assert_eq!(read_all(&open(holding(&good)).expect(way))[..4096].len(), 4096);
     }
+}
+
+/// What can be written to is an image with that in it afterwards, or there is no room for it.
+#[test]
+fn whatever_is_damaged_and_written_to_stays_an_image() {
+    if !has_qemu() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("disk"), disk(256 << 10, 2)).unwrap();
+    let mut random = Random::with_seed(9);
+    let mut opened = 0;
+    for way in ["-O qcow2 -o cluster_size=512", "-c -O qcow2 -o cluster_size=4k", "-O qcow2"] {
+        shell(folder, &format!("qemu-img convert -f raw {way} disk image"));
+        let mut good = fs::read(folder.join("image")).unwrap();
+        good.resize(good.len().next_multiple_of(512) + (64 << 10), 0);
+        for turn in 0..150 {
+            let mut bytes = good.clone();
+            for _ in 0..random.usize(1..4) {
+                let first = [104, 4096, 1 << 16, bytes.len()][random.usize(..4)].min(bytes.len());
+                let at = random.usize(..first);
+                bytes[at] ^= 1 << random.u32(..8);
+            }
+            let memory = holding(&bytes);
+            let open = || {
+                let options = ImageOptions { image_use: ImageUse::Write, ..Default::default() };
+                ImageDevice::open(Arc::clone(&memory), None, options)
+            };
+            let Ok(device) = open() else { continue };
+            opened += 1;
+            let reactor = block::Reactor::virtual_clock();
+            let mut channel = block::Blocking::open(&device, &reactor).unwrap();
+            let end = block::Device::info(&device).size_bytes;
+            let places = [0, end / 1024 * 512, end - 512];
+            let written = places.map(|at| channel.write_slice(at, &[7; 512]).is_ok());
+            channel.flush().unwrap();
+            drop((channel, device));
+            let device = open().unwrap_or_else(|error| panic!("{way} {turn}: {error}"));
+            let mut channel = block::Blocking::open(&device, &reactor).unwrap();
+            for (at, _) in places.iter().zip(written).filter(|(_, is_written)| *is_written) {
+                let mut sector = [0; 512];
+                channel.read_slice(*at, &mut sector).unwrap();
+                assert!(sector == [7; 512], "{way} {turn}: {at}");
+            }
+        }
+    }
+    assert!(opened > 100, "{opened}");
 }

@@ -6,3 +6,4 @@ mod contract;
 mod hostile;
 mod others;
 mod support;
+mod written;

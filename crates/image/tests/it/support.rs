@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use block::{Blocking, Device, Error, Info, Reactor};
-use image::{ImageDevice, ImageOptions};
+use image::{ImageDevice, ImageOptions, ImageUse};
 use reactor::Random;
 use testkit::Memory;
 
@@ -52,7 +52,8 @@ pub(crate) fn open_file(
 ) -> Result<ImageDevice, Error> {
     let bytes = fs::read(folder.join(name)).expect("a file");
     let tail = bytes[bytes.len() / 512 * 512..].to_vec();
-    let options = ImageOptions { snapshot: snapshot.map(str::to_owned), tail };
+    let image_use = snapshot.map_or(ImageUse::Read, |name| ImageUse::Snapshot(name.to_owned()));
+    let options = ImageOptions { image_use, tail };
     ImageDevice::open(holding(&bytes), backing, options)
 }
 

@@ -1,4 +1,4 @@
-//! `image(…)` in stack text: the disk in a disk image, read-only.
+//! `image(…)` in stack text: the disk in a disk image.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -15,10 +15,10 @@ use stack::{BuildContext, OpenFiles, Stack, parse_and_build};
 struct Files(Mutex<Vec<(String, bool)>>);
 
 impl Files {
-    fn note(&self, path: &Path, is_image: bool) -> Result<File, Error> {
+    fn note(&self, path: &Path, is_image: bool, read_only: bool) -> Result<File, Error> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         self.0.lock().unwrap().push((name, is_image));
-        let file = OpenOptions::new().read(true).open(path);
+        let file = OpenOptions::new().read(true).write(!read_only).open(path);
         file.map_err(|error| Error::from_io(path.display().to_string(), error))
     }
 }
@@ -26,11 +26,11 @@ impl Files {
 impl OpenFiles for Files {
     fn open(&self, path: &Path, read_only: bool, create: Option<u64>) -> Result<File, Error> {
         assert!(read_only && create.is_none(), "{}: opened for writing", path.display());
-        self.note(path, false)
+        self.note(path, false, true)
     }
 
-    fn open_disk_image(&self, path: &Path) -> Result<File, Error> {
-        self.note(path, true)
+    fn open_disk_image(&self, path: &Path, read_only: bool) -> Result<File, Error> {
+        self.note(path, true, read_only)
     }
 }
 
@@ -101,4 +101,56 @@ fn the_disk_in_an_image_is_a_device_that_is_only_read() {
             "{opened:?}"
         );
     }
+}
+
+#[test]
+fn what_is_written_goes_into_the_image_whose_file_grows_by_that() {
+    if Command::new("qemu-img").arg("--version").output().is_err() {
+        testkit::missing!("qemu-img is not installed: see tools/packages.txt");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let shell = |line: &str| {
+        let ended = Command::new("sh").args(["-ec", line]).current_dir(folder.path()).status();
+        assert!(ended.unwrap().success(), "{line}");
+    };
+    fs::write(at("base.img"), vec![5; 1 << 20]).unwrap();
+    shell("qemu-img create -q -f qcow2 -b base.img -F raw top.qcow2 1G");
+    let text = |pattern: &str| pattern.replace('@', &format!("{}/", folder.path().display()));
+    let before = fs::read(at("top.qcow2")).unwrap();
+    let reactor = Reactor::wall().unwrap();
+    // Refused after the image's own tables were looked at: nothing has changed.
+    for (pattern, words) in [
+        ("image(write=yes, @top.qcow2)", "it lies over `base.img`"),
+        ("image(write=yes, snapshot=x, @top.qcow2, @base.img)", "exclude one another"),
+    ] {
+        let error = build(&text(pattern), &Files::default()).map(drop).expect_err(pattern);
+        assert!(error.to_string().contains(words), "{error}");
+        assert!(fs::read(at("top.qcow2")).unwrap() == before, "{pattern}");
+    }
+    // Below an overlay it is only read.
+    let over = build(
+        &text("overlay(ram:2GiB, image(write=yes, @top.qcow2, @base.img))"),
+        &Files::default(),
+    );
+    drop(over.unwrap());
+    assert!(fs::read(at("top.qcow2")).unwrap() == before);
+    let stack = build(&text("image(write=yes, @top.qcow2, @base.img)"), &Files::default()).unwrap();
+    assert!(!stack.device.info().read_only);
+    let described = stack.device.describe().to_string();
+    assert!(described.contains("write=yes"), "{described}");
+    let mut channel = Blocking::open(&*stack.device, &reactor).unwrap();
+    channel.write_slice(4096, &[7; 8192]).unwrap();
+    channel.write_slice(700 << 20, &[8; 4096]).unwrap();
+    channel.flush().unwrap();
+    let length = at("top.qcow2").metadata().unwrap().len();
+    assert!(length < 1 << 20, "it grows as it is written: {length}");
+    drop((channel, stack));
+    assert!(fs::read(at("base.img")).unwrap() == vec![5; 1 << 20]);
+    shell(
+        "qemu-img check -q top.qcow2; qemu-io -r -c 'read -P 5 0 4k' -c 'read -P 7 4k 8k' \
+        -c 'read -P 5 12k 64k' -c 'read -P 8 700M 4k' -c 'read -P 0 701M 4k' top.qcow2 | \
+        { ! grep -q failed; }",
+    );
 }
