@@ -228,7 +228,9 @@ pub(crate) enum Leaf {
     Folder(PathBuf),
     /// A file that a layer keeps for itself, and makes where it is not there.
     Kept(PathBuf),
-    /// Memory, a modelled disk: nothing outside this process.
+    /// A drive of another machine, which is written to.
+    Remote(Node),
+    /// Memory, a modelled disk, what is only read of other machines.
     Other,
 }
 
@@ -315,6 +317,7 @@ impl Leaf {
             Leaf::Existing { path, size_bytes, .. } if [OVERLAY, "image"].contains(&layer) => {
                 Leaf::Existing { path, size_bytes, read_only: true }
             }
+            Leaf::Remote(_) if [OVERLAY, "image"].contains(&layer) => Leaf::Other,
             other => other,
         }
     }
@@ -324,6 +327,10 @@ fn leaf(node: &Node) -> Result<Leaf, Error> {
     let Node::Leaf { scheme, address, options } = node else { unreachable!("a leaf") };
     if let Some(folder) = folder_of(node) {
         return Ok(Leaf::Folder(folder));
+    }
+    let is_read_only = options.iter().any(|(name, value)| name == READ_ONLY && value == "yes");
+    if stack::is_remote(node) && !is_read_only {
+        return Ok(Leaf::Remote(node.clone()));
     }
     if scheme != "file" {
         return Ok(Leaf::Other);
@@ -340,8 +347,7 @@ fn leaf(node: &Node) -> Result<Leaf, Error> {
         Some(size_bytes) if path.exists() => size_bytes,
         _ => existing_bytes(&path)?,
     };
-    let read_only = options.iter().any(|(name, value)| name == READ_ONLY && value == "yes");
-    Ok(Leaf::Existing { path, size_bytes, read_only })
+    Ok(Leaf::Existing { path, size_bytes, read_only: is_read_only })
 }
 
 /// The option of a file that is opened for reading alone.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use block::{Node, size_text};
 use host::Error;
 use host::guard::{Access, Guard, MemberBytes, RemoteDrive, read_up_to};
-use stack::{Identity, twice_text};
+use stack::{Identity, is_remote, twice_text};
 
 /// A file or block device, or a run of bytes on one: a partition in the image of a whole disk. Or
 /// all of a drive of another machine.
@@ -48,12 +48,6 @@ impl From<PathBuf> for MemberSource {
     fn from(path: PathBuf) -> MemberSource {
         MemberSource { place: MemberPlace::Path(path), offset_bytes: 0, size_bytes: None }
     }
-}
-
-/// Whether a leaf is a drive of another machine.
-fn is_remote(leaf: &Node) -> bool {
-    let Node::Leaf { scheme, .. } = leaf else { return false };
-    matches!(scheme.as_str(), "nbd" | "nbds" | "nbd+unix" | "nbds+unix" | "rbd")
 }
 
 /// Whether the text begins as that of such a leaf.

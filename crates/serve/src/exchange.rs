@@ -14,7 +14,7 @@ use host::guard::{Access, Consent, Guard};
 use mdtools::{MemberSource, WorkStatus};
 use reactor::{Random, Reactor};
 use serde_json::{Value, json};
-use stack::{BuildContext, Identity, InnerLayers, Member, OpenedFile};
+use stack::{BuildContext, Identity, InnerLayers, Member, OpenedFile, is_remote};
 
 use crate::protocol::{Command, GivenConsent, ScrubAction};
 use crate::upkeep::Upkeep;
@@ -455,11 +455,6 @@ fn files_of(node: &Node) -> Vec<PathBuf> {
 
 fn real_path(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
-}
-
-/// Whether a leaf is a drive of another machine.
-fn is_remote(leaf: &Node) -> bool {
-    MemberSource::of_node(leaf).is_some_and(|source| source.path().is_none())
 }
 
 /// The files of a stack, as they are named.

@@ -279,6 +279,10 @@ impl OpenFiles for Members<'_> {
         self.options.files.open_kept(path, size_bytes)
     }
 
+    fn admit_remote(&self, leaf: &Node, device: &Arc<dyn Device>) -> Result<(), block::Error> {
+        self.options.files.admit_remote(leaf, device)
+    }
+
     fn open_disk_image(&self, path: &Path, read_only: bool) -> Result<File, block::Error> {
         self.options.files.open_disk_image(path, read_only)
     }

@@ -123,6 +123,14 @@ pub trait OpenFiles {
         Err(Error::new(ErrorKind::Refused, text))
     }
 
+    /// Whether a drive of another machine, which is open, may be written to.
+    ///
+    /// # Errors
+    /// Why not, in one line for the user.
+    fn admit_remote(&self, _leaf: &Node, _device: &Arc<dyn Device>) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Opens the file of a disk image: the disk in it is used, and not its bytes.
     ///
     /// # Errors
@@ -1044,26 +1052,30 @@ impl Builder<'_> {
             }
             "nbd" | "nbds" | "nbd+unix" | "nbds+unix" => {
                 let device = nbd::open(leaf, scheme, address, settings, self.read_only)?;
-                self.remote(device)
+                self.remote(leaf, device)
             }
             "rbd" => {
                 let mut image = RbdImage::with(address, settings)?;
                 image.read_only |= self.read_only;
                 let server = self.context.files.serve_image(&image)?;
                 self.notes.extend_from_slice(&server.notes);
-                self.remote(server.connect(&image, leaf)?)
+                self.remote(leaf, server.connect(&image, leaf)?)
             }
             scheme => unreachable!("the leaf {scheme} is in the table"),
         }
     }
 
     /// A leaf that a server serves, which may be a member of an array.
-    fn remote(&mut self, device: NbdDevice) -> Result<Arc<dyn Device>, Error> {
-        if let Some(mark) = superblocks::mark_of(&device)? {
+    fn remote(&mut self, leaf: &Node, device: NbdDevice) -> Result<Arc<dyn Device>, Error> {
+        let export = Arc::new(device);
+        let device: Arc<dyn Device> = Arc::clone(&export) as _;
+        if !device.info().read_only {
+            self.context.files.admit_remote(leaf, &device)?;
+        }
+        if let Some(mark) = superblocks::mark_of(&*device)? {
             self.carriers.push((device.describe().to_string(), mark));
         }
-        let device = Arc::new(device);
-        self.exports.push(Arc::clone(&device));
+        self.exports.push(export);
         Ok(device)
     }
 

@@ -9,6 +9,13 @@ use std::path::{Path, PathBuf};
 use block::{Error, ErrorKind, Node};
 use device::NbdAddress;
 
+/// Whether a leaf is a drive of another machine.
+#[must_use]
+pub fn is_remote(leaf: &Node) -> bool {
+    const REMOTE: [&str; 5] = ["nbd", "nbds", "nbd+unix", "nbds+unix", "rbd"];
+    matches!(leaf, Node::Leaf { scheme, .. } if REMOTE.contains(&scheme.as_str()))
+}
+
 /// What tells two files or devices apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Identity {

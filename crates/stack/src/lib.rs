@@ -37,7 +37,7 @@ pub use device::model::errors::{Order, PredictionError, Work};
 pub use device::model::{MediaNote, ModelDevice, PowerCut, Survival};
 pub use encryption::read_passphrase;
 pub use facts::OpenedFile;
-pub use identity::{Identity, twice_text};
+pub use identity::{Identity, is_remote, twice_text};
 pub use image_server::ImageServer;
 pub use nearest::nearest;
 pub use parse::{ParseError, parse};

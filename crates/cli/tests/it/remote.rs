@@ -128,6 +128,26 @@ impl Site {
         format!("nbd+unix:///?socket={}", socket.display())
     }
 
+    /// Has nbdkit serve a file over TCP, and says at which port.
+    fn serve_by_tcp(&mut self, name: &str, is_secure: bool) -> u16 {
+        let folder = self.folder.path().to_owned();
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        let mut command = Command::new("nbdkit");
+        command.args(["--foreground", "--ipaddr", "127.0.0.1", "--port", &port.to_string()]);
+        if is_secure {
+            command.arg("--tls=require").arg(format!("--tls-certificates={}", folder.display()));
+        }
+        self.servers.push(command.arg("file").arg(folder.join(name)).spawn().unwrap());
+        let start = Instant::now();
+        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(start.elapsed() < Duration::from_secs(60), "nbdkit does not become ready");
+            std::thread::park_timeout(Duration::from_millis(20));
+        }
+        port
+    }
+
     /// The same by raidloom's own server.
     fn serve_by_ourselves(&self, name: &str) -> String {
         self.ok(&["array", "start", "--name", "own", "--nbd", "unix", name]);
@@ -338,4 +358,105 @@ fn a_server_that_fails_leaves_all_members_as_they_were() {
             site.refused(&["array", "examine", bad]);
         }
     }
+}
+
+/// "Same guard, same words": what `bench`, `run` and `array write` overwrite on another machine is
+/// looked at as a file is.
+#[test]
+fn whatever_overwrites_an_export_asks_what_it_holds_and_who_has_it() {
+    if !are_there(&["nbdkit"]) {
+        return;
+    }
+    let mut site = Site::new();
+    let (marked, plain) = (site.file("marked", 24), site.file("plain", 24));
+    let image = site.file("image", 1);
+    fs::write(&image, vec![6; MIB as usize]).unwrap();
+    fs::write(&marked, [&b"XFSB"[..], &vec![0; 24 * MIB as usize - 4]].concat()).unwrap();
+    let texts = [site.serve("marked", "nbdkit", &[]), site.serve("plain", "nbdkit", &[])];
+    let [at_marked, at_plain] = texts.each_ref().map(String::as_str);
+    let plan = format!(
+        "schema = 1\nname = \"p\"\n[members.far]\nstacks = [\"{at_marked}\"]\n[matrix]\nlevel = \"single\"\n\
+        [[workload]]\nsuite = \"devtest\"\n[trials]\nblocks = 1\n"
+    );
+    fs::write(site.path("plan.toml"), plan).unwrap();
+    let (before, image) = (fs::read(&marked).unwrap(), image.display().to_string());
+    for verb in [
+        &["bench", "devtest", at_marked][..],
+        &["run", "plan.toml"],
+        &["array", "write", &image, at_marked],
+        // Below another layer as well.
+        &["array", "write", &image, &format!("linear({at_plain}, {at_marked})")],
+    ] {
+        let (code, out, complaint) = site.run(verb);
+        assert_eq!(code, Some(4), "{verb:?}: {out}{complaint}");
+        assert!(complaint.contains("it carries a signature: XFS; it would be"), "{complaint}");
+        assert!(fs::read(&marked).unwrap() == before, "{verb:?}: it was written to");
+    }
+    site.ok(&["array", "write", &image, at_marked, "--erase-signature"]);
+    assert!(fs::read(&marked).unwrap()[..MIB as usize] == vec![6; MIB as usize]);
+    site.ok(&["array", "write", &image, at_plain]);
+    assert!(fs::read(&plain).unwrap()[..MIB as usize] == vec![6; MIB as usize]);
+
+    // A member that a server has is nobody's to overwrite, with whatever consent.
+    let create = ["array", "create", "tank", "-l", "1", "--erase-signature", "--member"];
+    site.ok(&[&create[..], &[at_marked, at_plain]].concat());
+    let text = format!("raid1(metadata=1.2, {at_marked}, {at_plain})");
+    site.ok(&["array", "start", "--name", "tank", "--nbd", "unix", &text]);
+    for verb in [
+        &["array", "write", &image, at_plain, "--erase-signature"][..],
+        &["bench", "devtest", at_plain, "--erase-signature"],
+    ] {
+        let (code, _, complaint) = site.on("other", verb);
+        assert!(
+            code != Some(0) && complaint.contains("another server has this array"),
+            "{verb:?}: {complaint}"
+        );
+    }
+}
+
+/// The array verbs over TCP, in the clear and by TLS with a certificate of the test's own.
+#[test]
+fn exports_over_tcp_and_tls_are_members() {
+    if !are_there(&["nbdkit", "openssl"]) {
+        return;
+    }
+    let mut site = Site::new();
+    let made = Command::new("sh")
+        .args([
+            "-ec",
+            "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=raidloom-test \
+            -keyout ca-key.pem -out ca-cert.pem; \
+            openssl req -newkey rsa:2048 -nodes -subj /CN=localhost -keyout server-key.pem \
+            -out server.csr; printf 'subjectAltName=DNS:localhost' > names; \
+            openssl x509 -req -in server.csr -CA ca-cert.pem -CAkey ca-key.pem -CAcreateserial \
+            -days 2 -extfile names -out server-cert.pem",
+        ])
+        .current_dir(site.folder.path())
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let paths = ["a", "b"].map(|name| site.file(name, 24));
+    let ports = [site.serve_by_tcp("a", false), site.serve_by_tcp("b", true)];
+    let texts = [
+        format!("nbd://localhost:{}", ports[0]),
+        format!("nbds://localhost:{}?tls_ca={}", ports[1], site.path("ca-cert.pem").display()),
+    ];
+    let [a, b] = texts.each_ref().map(String::as_str);
+    site.ok(&["array", "create", "tank", "-l", "1", "-k", "bitmap", "--member", a, b]);
+    assert!(site.ok(&["array", "examine", b]).contains("tank"));
+    let text = format!("raid1(metadata=1.2, {a}, {b})");
+    let said = site.ok(&["array", "assemble", a, b]);
+    assert!(said.contains("raid1(metadata=1.2"), "{said}");
+    site.ok(&["array", "start", "--name", "tank", "--nbd", "unix", &text]);
+    site.ok(&["array", "fail", "tank", b]);
+    site.ok(&["array", "remove", "tank", b]);
+    site.ok(&["array", "add", "tank", b, "--wait"]);
+    let status = site.ok(&["array", "status", "tank"]);
+    assert!(status.contains("[UU]"), "{status}");
+    site.ok(&["array", "stop", "tank"]);
+    // Whoever does not know the authority does not get in.
+    let said = site.refused(&["array", "examine", &format!("nbds://localhost:{}", ports[1])]);
+    assert!(said.contains("tls_ca=FILE"), "{said}");
+    site.ok(&["array", "destroy", "--erase-signature", a, b]);
+    assert!(held(&paths).iter().all(|bytes| bytes[4096..4100] == [0; 4]), "superblocks are gone");
 }

@@ -23,13 +23,13 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use array::md::TimeStamp;
-use block::{Error, ErrorKind};
+use block::{Device, Error, ErrorKind, Node};
 use rustix::fs::OFlags;
 use stack::{ImageServer, RbdImage};
 use tracing::debug;
@@ -166,6 +166,9 @@ pub struct Guard {
     /// its files some time after it is closed, so that the lock of a file that was opened anew each
     /// time would be in its own way.
     held: Mutex<HashMap<FileKey, File>>,
+    /// Drives of other machines that may be written to, by their leaves: what is on them from then
+    /// on is of this command.
+    admitted: Mutex<HashSet<String>>,
 }
 
 fn refused(text: String) -> Error {
@@ -219,6 +222,7 @@ impl Guard {
             made: Mutex::default(),
             seen: Mutex::default(),
             held: Mutex::default(),
+            admitted: Mutex::default(),
         }
     }
 
@@ -638,7 +642,11 @@ impl Guard {
     }
 
     /// What it holds, but for superblocks of the run's own.
-    fn signature_in(&self, file: &File, size_bytes: u64) -> io::Result<Option<&'static str>> {
+    fn signature_in(
+        &self,
+        file: &impl FileExt,
+        size_bytes: u64,
+    ) -> io::Result<Option<&'static str>> {
         if self.own_arrays.is_empty() {
             return signature::find(file, size_bytes);
         }
@@ -855,6 +863,10 @@ impl stack::OpenFiles for Guard {
     fn open_disk_image(&self, path: &Path, read_only: bool) -> Result<File, Error> {
         let access = if read_only { Access::Read } else { Access::Write };
         self.open_with(path, access, |findings| findings.image = None)
+    }
+
+    fn admit_remote(&self, leaf: &Node, device: &Arc<dyn Device>) -> Result<(), Error> {
+        self.admit(leaf, || RemoteDrive::over(leaf.to_string(), Arc::clone(device)))
     }
 
     fn serve_image(&self, image: &RbdImage) -> Result<ImageServer, Error> {

@@ -16,7 +16,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use block::{Blocking, Device, Error, ErrorKind, Node, Reactor, duration_text};
-use stack::{BuildContext, ImageServer, NoFiles, OpenFiles, RbdImage, Stack};
+use stack::{BuildContext, ImageServer, NoFiles, OpenFiles, RbdImage};
 
 use crate::rbd;
 
@@ -46,12 +46,12 @@ impl RemoteDrive {
     /// Has `build` make the device on a thread of its own, for a server may keep it waiting.
     fn new(
         name: String,
-        build: impl FnOnce() -> Result<Stack, Error> + Send + 'static,
+        build: impl FnOnce() -> Result<Arc<dyn Device>, Error> + Send + 'static,
     ) -> Result<RemoteDrive, Error> {
         let (jobs, ordered) = mpsc::channel::<Job>();
         let (opened, is_open) = mpsc::channel();
         let open = || -> Result<(Arc<dyn Device>, Blocking), Error> {
-            let device = build()?.device;
+            let device = build()?;
             let channel = Blocking::open(&*device, &Reactor::wall()?)?;
             Ok((device, channel))
         };
@@ -67,6 +67,11 @@ impl RemoteDrive {
         let worker = worker.map_err(|error| Error::from_io(format!("{name}: a thread"), error))?;
         let device = is_open.recv_timeout(ANSWER_TIME).map_err(|error| silence(&name, error))??;
         Ok(RemoteDrive { name, device, jobs: Mutex::new(Some(jobs)), worker: Some(worker) })
+    }
+
+    /// One that is open already.
+    pub(super) fn over(name: String, device: Arc<dyn Device>) -> Result<RemoteDrive, Error> {
+        RemoteDrive::new(name, || Ok(device))
     }
 
     /// Its size in bytes.
@@ -125,11 +130,10 @@ impl FileExt for RemoteDrive {
         if left == 0 {
             return Ok(0);
         }
-        let bytes = self.ask(move |channel, block| {
-            let (start, length, within) = around(offset, left, block);
-            let mut bytes = vec![0; length];
-            channel.read_slice(start, &mut bytes)?;
-            Ok(bytes[within..within + left].to_vec())
+        let bytes = self.ask(move |channel, _| {
+            let mut bytes = vec![0; left];
+            channel.read_bytes(offset, &mut bytes)?;
+            Ok(bytes)
         })?;
         into[..left].copy_from_slice(&bytes);
         Ok(left)
@@ -231,7 +235,7 @@ impl Guard {
     pub fn view(&self, node: &Node) -> Result<RemoteDrive, Error> {
         let context = BuildContext { read_only: true, ..BuildContext::new(self) };
         let stack = stack::build(node, &context)?;
-        RemoteDrive::new(node.to_string(), || Ok(stack))
+        RemoteDrive::over(node.to_string(), stack.device)
     }
 
     /// Opens a drive of another machine, which the leaf of a stack names. For writing it is refused
@@ -245,19 +249,57 @@ impl Guard {
         let (name, leaf, read_only) = (leaf.to_string(), leaf.clone(), access == Access::Read);
         let drive = RemoteDrive::new(name.clone(), move || {
             let context = BuildContext { read_only, ..BuildContext::new(&RemoteFiles) };
-            stack::build(&leaf, &context)
+            Ok(stack::build(&leaf, &context)?.device)
         })?;
-        if access == Access::Write && !self.consent.erase_signature && !self.consent.in_place {
-            let found = signature::find(&drive, drive.size_bytes())
-                .map_err(|error| Error::from_io(format!("{name}: reading it"), error))?;
-            if let Some(signature) = found {
-                return Err(refused(format!(
-                    "{name}: it carries a signature: {signature}; it would be overwritten. \
-                    --erase-signature consents to that, or choose another"
-                )));
-            }
+        if access == Access::Write {
+            self.judge_remote(&drive)?;
         }
         Ok(drive)
+    }
+
+    /// Refuses a drive that carries a signature where it is to be overwritten and nobody has
+    /// consented to that.
+    fn judge_remote(&self, drive: &RemoteDrive) -> Result<(), Error> {
+        if self.consent.erase_signature || self.consent.in_place {
+            return Ok(());
+        }
+        let name = &drive.name;
+        let found = self
+            .signature_in(drive, drive.size_bytes())
+            .map_err(|error| Error::from_io(format!("{name}: reading it"), error))?;
+        match found {
+            Some(signature) => Err(refused(format!(
+                "{name}: it carries a signature: {signature}; it would be overwritten. \
+                --erase-signature consents to that, or choose another"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a drive of another machine, which the leaf of a stack names, may be overwritten:
+    /// what it carries, and that no server has it. Asked once for each.
+    ///
+    /// # Errors
+    /// As [`Guard::open_remote`] and [`refuse_in_use`].
+    pub fn check_remote(&self, leaf: &Node) -> Result<(), Error> {
+        self.admit(leaf, || self.open_remote(leaf, Access::Write))
+    }
+
+    /// The same of one that `open` opens.
+    pub(super) fn admit(
+        &self,
+        leaf: &Node,
+        open: impl FnOnce() -> Result<RemoteDrive, Error>,
+    ) -> Result<(), Error> {
+        let name = leaf.to_string();
+        if self.consent.in_place || lock_of(&self.admitted).contains(&name) {
+            return Ok(());
+        }
+        let drive = open()?;
+        self.judge_remote(&drive)?;
+        refuse_in_use([&drive])?;
+        lock_of(&self.admitted).insert(name);
+        Ok(())
     }
 
     /// Opens a drive of another machine for reading what it holds as the blocks of a disk.

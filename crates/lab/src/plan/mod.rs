@@ -402,7 +402,7 @@ pub fn outline(plan: &Plan) -> Result<Outline, Error> {
                 }
                 // Suites work in a folder of their own in it.
                 Leaf::Folder(folder) => (folder.join("…").display().to_string(), 0, true),
-                Leaf::Existing { .. } | Leaf::Kept(_) | Leaf::Other => continue,
+                Leaf::Existing { .. } | Leaf::Kept(_) | Leaf::Remote(_) | Leaf::Other => continue,
             };
             match written.iter_mut().find(|seen| seen.path == path) {
                 Some(seen) => {

@@ -25,6 +25,8 @@ use host::mount;
 pub(super) struct Members {
     made: Vec<MadeFile>,
     existing: Vec<PathBuf>,
+    /// Drives of other machines, by their leaves.
+    remote: Vec<Node>,
     /// Files and devices that are only read, folders on file systems in use, and what layers keep
     /// for themselves.
     in_use: Vec<PathBuf>,
@@ -43,6 +45,9 @@ impl Members {
                     Leaf::Existing { path, .. } if !members.existing.contains(&path) => {
                         members.existing.push(path);
                     }
+                    Leaf::Remote(leaf) if !members.remote.contains(&leaf) => {
+                        members.remote.push(leaf);
+                    }
                     _ => (),
                 }
             }
@@ -52,7 +57,8 @@ impl Members {
 
     /// Asks the guard about everything that is there already, before anything is written.
     pub(super) fn check(&self, guard: &Guard) -> Result<(), Error> {
-        Ok(guard.check_all(&self.existing)?)
+        guard.check_all(&self.existing)?;
+        self.remote.iter().try_for_each(|leaf| Ok(guard.check_remote(leaf)?))
     }
 
     /// Erases what marks what is there already (file systems, arrays, volumes of LVM), durably: the
@@ -79,7 +85,7 @@ impl Members {
         cells: &[Cell],
     ) -> Result<HashSet<[u8; 16]>, Error> {
         let mut own = HashSet::new();
-        if self.existing.is_empty() {
+        if self.existing.is_empty() && self.remote.is_empty() {
             return Ok(own);
         }
         let [.., last_look] = course::LOOKS;
@@ -118,7 +124,9 @@ impl Members {
                 match leaf {
                     Leaf::Made(file) => drop(paths.insert(file.path(own))),
                     Leaf::Existing { path, .. } => drop(paths.insert(path)),
-                    Leaf::Folder(_) | Leaf::Kept(_) | Leaf::Other => elsewhere = true,
+                    Leaf::Folder(_) | Leaf::Kept(_) | Leaf::Remote(_) | Leaf::Other => {
+                        elsewhere = true;
+                    }
                 }
             }
             let disks: BTreeSet<Option<String>> =
@@ -142,7 +150,7 @@ impl Members {
                 let path = match leaf {
                     Leaf::Made(file) => file.path(own),
                     Leaf::Existing { path, .. } => path,
-                    Leaf::Folder(_) | Leaf::Kept(_) | Leaf::Other => continue,
+                    Leaf::Folder(_) | Leaf::Kept(_) | Leaf::Remote(_) | Leaf::Other => continue,
                 };
                 let disks = known.entry(path).or_insert_with_key(|path| facts::disks_under(path));
                 for disk in disks {

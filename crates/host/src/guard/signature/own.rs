@@ -1,7 +1,6 @@
 //! A file or device as it would be without what a run has made of it itself.
 
 use std::collections::HashSet;
-use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
@@ -15,18 +14,18 @@ const MD_1_2_BYTES: u64 = 4096;
 const MD_UUID_AT: usize = 16;
 
 /// A file or device as it would be without a superblock of one of these arrays.
-pub(in crate::guard) struct WithoutArray<'a> {
-    file: &'a File,
+pub(in crate::guard) struct WithoutArray<'a, F> {
+    file: &'a F,
     is_member: bool,
 }
 
-impl WithoutArray<'_> {
+impl<F: FileExt> WithoutArray<'_, F> {
     /// # Errors
     /// What the system says about reading.
     pub(in crate::guard) fn of<'a>(
-        file: &'a File,
+        file: &'a F,
         arrays: &HashSet<[u8; 16]>,
-    ) -> io::Result<WithoutArray<'a>> {
+    ) -> io::Result<WithoutArray<'a, F>> {
         let start = read_up_to(file, MD_1_2_AT, MD_UUID_AT + 16)?;
         let uuid = start.get(MD_UUID_AT..).and_then(|uuid| uuid.first_chunk());
         let is_member =
@@ -35,7 +34,7 @@ impl WithoutArray<'_> {
     }
 }
 
-impl FileExt for WithoutArray<'_> {
+impl<F: FileExt> FileExt for WithoutArray<'_, F> {
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
         let count = self.file.read_at(bytes, offset)?;
         for (at, byte) in (offset..).zip(&mut bytes[..count]) {
