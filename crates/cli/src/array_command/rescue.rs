@@ -80,8 +80,12 @@ fn looked(output: &Output, arguments: &RescueArguments) -> Result<RescueReport, 
     Ok(report)
 }
 
+/// What the file with a passphrase is called where nobody has named one.
+const PASSPHRASE_FILE: &str = "PASSPHRASE-FILE";
+
 fn command(way: &OpeningWay) -> String {
-    format!("raidloom array start --read-only --attach {}", escape::shell(&way.stack.to_string()))
+    let stack = way.decrypted(PASSPHRASE_FILE).unwrap_or_else(|| way.stack.clone());
+    format!("raidloom array start --read-only --attach {}", escape::shell(&stack.to_string()))
 }
 
 fn member_text(state: &MemberFinding) -> String {
@@ -136,6 +140,46 @@ fn loss_text(loss: &RescueLoss) -> String {
         }
         RescueLoss::Undecided(more) => format!("{more} other ways agree as well: --show 5"),
     }
+}
+
+/// What a member's state is, as a value.
+fn member_value(state: &MemberFinding) -> Value {
+    let (code, more) = match state {
+        MemberFinding::UpToDate => ("up-to-date", json!({})),
+        MemberFinding::Missing => ("missing", json!({})),
+        MemberFinding::Stale { events, seconds } => {
+            ("stale", json!({ "events": events, "seconds": seconds }))
+        }
+        MemberFinding::Recovering(bytes) => ("recovering", json!({ "recovered_bytes": bytes })),
+        MemberFinding::Spare => ("spare", json!({})),
+        MemberFinding::Journal => ("journal", json!({})),
+        MemberFinding::ByContent => ("by-content", json!({})),
+        MemberFinding::LeftOut(reason) => ("left-out", json!({ "reason": reason })),
+    };
+    coded(code, more)
+}
+
+/// What is lost, as a value.
+fn loss_value(loss: &RescueLoss) -> Value {
+    let (code, more) = match loss {
+        RescueLoss::Degraded(members) => ("degraded", json!({ "members": members })),
+        RescueLoss::Forced(reason) => ("forced", json!({ "reason": reason })),
+        RescueLoss::Stale { source, events, seconds } => {
+            ("stale", json!({ "source": source, "events": events, "seconds": seconds }))
+        }
+        RescueLoss::Torn(source) => ("torn", json!({ "source": source })),
+        RescueLoss::Chosen { used, other } => ("chosen", json!({ "used": used, "other": other })),
+        RescueLoss::ByContent(share) => {
+            ("by-content", json!({ "agreement": f64::from(*share) / f64::from(WHOLE) }))
+        }
+        RescueLoss::Undecided(others) => ("undecided", json!({ "others": others })),
+    };
+    coded(code, more)
+}
+
+fn coded(code: &str, mut value: Value) -> Value {
+    value["code"] = code.into();
+    value
 }
 
 fn text(report: &RescueReport) -> String {
@@ -193,6 +237,9 @@ fn array_text(text: &mut Lines, array: &RescuedArray) {
             }
         }
     }
+    if way.decrypted(PASSPHRASE_FILE).is_some() {
+        add!(text, " it is encrypted: a file with its passphrase stands for {PASSPHRASE_FILE}");
+    }
     add!(text, " to open it, nothing is written:");
     add!(text, "   {}", command(way));
 }
@@ -203,12 +250,11 @@ fn document(report: &RescueReport) -> Value {
             json!({
                 "slot": member.slot,
                 "source": member.source,
-                "is_up_to_date": member.state == MemberFinding::UpToDate,
-                "state": member_text(&member.state),
+                "state": member_value(&member.state),
             })
         };
         let way = array.way.as_ref();
-        let losses = |way: &OpeningWay| way.losses.iter().map(loss_text).collect::<Vec<_>>();
+        let losses = |way: &OpeningWay| way.losses.iter().map(loss_value).collect::<Vec<_>>();
         json!({
             "name": array.name,
             "shape": array.shape,

@@ -122,7 +122,17 @@ fn a_stale_member_and_a_missing_one_are_mounted() {
     let found: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!((code, report.0), (Some(0), Some(0)), "{}", report.1);
     assert_eq!(found["arrays"][0]["holds"], "ext2/ext3/ext4", "{json}");
-    assert!(json.contains("was left behind"), "{json}");
+    let losses = found["arrays"][0]["losses"].as_array().expect("losses");
+    let stale = losses.iter().find(|loss| loss["code"] == "stale").expect("a stale member");
+    assert!(stale["events"].as_u64() > Some(1) && stale["source"] == "set/b", "{json}");
+    let codes: Vec<&str> = found["arrays"][0]["members"]
+        .as_array()
+        .expect("members")
+        .iter()
+        .filter_map(|member| member["state"]["code"].as_str())
+        .collect();
+    assert_eq!(codes, ["up-to-date", "stale", "missing"], "{json}");
+    assert!(report.1.contains("was left behind"), "{}", report.1);
     let (_, said) = place.raidloom(&["array", "assemble", "--force", "set/a", "set/b"]);
     assert!(said.contains("raidloom array rescue"), "{said}");
     assert!(place.held() == before, "something was written");
@@ -211,4 +221,49 @@ fn device_of(status: &serde_json::Value) -> Option<String> {
         serde_json::Value::Object(all) => all.values().find_map(device_of),
         _ => None,
     }
+}
+
+/// "What a rescue finds to be LUKS is told with the text that opens it": the command that is
+/// printed shows the files, once the file with the passphrase has its name.
+#[test]
+fn what_is_encrypted_is_told_with_the_text_that_opens_it() {
+    let place = Place::new();
+    let Some(content) = place.file_system() else {
+        return testkit::missing!("a rescue: no mkfs.ext4: apt-get install e2fsprogs");
+    };
+    fs::create_dir_all(place.path("set")).expect("a folder");
+    fs::write(place.path("PASSPHRASE-FILE"), "open sesame").expect("written");
+    place.ok(&[
+        &["array", "create", "tank", "-l", "5", "--chunk", "64KiB", "--size", "32MiB"][..],
+        &["--encrypt", "PASSPHRASE-FILE", "--assume-clean", "--member", "set/a", "set/b", "set/c"],
+    ]
+    .concat());
+    fs::write(place.path("content"), &content).expect("written");
+    let array = "raid5(metadata=1.2, set/a, set/b, set/c)";
+    let luks = format!("luks(passphrase_file=PASSPHRASE-FILE, {array})");
+    place.ok(&["array", "write", "--erase-signature", "content", &luks]);
+    fs::remove_file(place.path("set/b")).expect("removed");
+    let before = place.held();
+    let said = place.ok(&["array", "rescue", "set"]);
+    assert!(said.contains("holds: LUKS") && said.contains("it is encrypted"), "{said}");
+    let command = said.lines().find(|line| line.contains("luks(passphrase_file=PASSPHRASE-FILE"));
+    let command = command.unwrap_or_else(|| panic!("no text that opens it: {said}"));
+    let stack = command.split('\'').nth(1).expect("a stack in quotes");
+    place.ok(&["array", "start", "--read-only", "--name", "open", "--nbd", "unix", stack]);
+    let text = format!("nbd+unix:///open?socket={}", place.path("run/open/nbd").display());
+    let context = stack::BuildContext {
+        files: &stack::NoFiles,
+        seed: 0,
+        read_only: true,
+        create_bytes: None,
+        emulate: false,
+    };
+    let remote = stack::parse_and_build(&text, &context).expect("the export");
+    let reactor = block::Reactor::wall().expect("a reactor");
+    let mut found = vec![0; content.len()];
+    let mut channel = block::Blocking::open(&*remote.device, &reactor).expect("a channel");
+    channel.read_slice(0, &mut found).expect("read");
+    assert!(found == content, "the files");
+    place.ok(&["array", "stop", "open"]);
+    assert!(place.held() == before, "something was written");
 }

@@ -24,6 +24,10 @@ use super::guess::{Guesses, Images, MEMBERS_MAX, SearchLimits, guess};
 use super::source::Purpose;
 use super::{MemberSource, SECTOR_BYTES, find, look, raid_partition, slices};
 
+/// How the marks of containers that are encrypted are called.
+const LUKS: &str = "LUKS";
+const LUKS_SECOND: &str = "LUKS (second header)";
+
 /// What was found at the places that were named.
 #[derive(Clone, Debug, Default)]
 pub struct RescueReport {
@@ -96,6 +100,17 @@ pub struct OpeningWay {
     pub losses: Vec<RescueLoss>,
     /// What it holds from its start on, where that is known.
     pub holds: Option<&'static str>,
+}
+
+impl OpeningWay {
+    /// The stack of what is in it, where it holds a container that is encrypted; the passphrase is
+    /// in the file that is called so.
+    #[must_use]
+    pub fn decrypted(&self, passphrase_file: &str) -> Option<Node> {
+        self.holds.filter(|name| [LUKS, LUKS_SECOND].contains(name))?;
+        let layer = Node::layer("luks", vec![self.stack.clone()]);
+        Some(layer.with("passphrase_file", passphrase_file))
+    }
 }
 
 /// What is lost by opening an array in a way, or may be.
@@ -321,7 +336,7 @@ impl Search<'_> {
             .and_then(|region| displaced::file_system(&region).ok().flatten());
         if let (Some((offset_bytes, holds)), None) = (offset, &damage)
             && is_alone
-            && (offset_bytes > 0 || displaced::is_file_system(holds))
+            && (offset_bytes > 0 || displaced::is_file_system(holds) || holds == LUKS)
         {
             let stack = source.part(offset_bytes, None).read_only_node();
             self.report.arrays.push(RescuedArray {
