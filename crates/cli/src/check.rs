@@ -100,6 +100,7 @@ fn findings() -> Vec<Finding> {
             "loop",
             catalogue::LOOP_FOR.template(),
         ),
+        attaching(),
         Finding {
             name: catalogue::SPACE_NAME.template(),
             needed: false,
@@ -259,6 +260,32 @@ fn fuse() -> Finding {
     }
 }
 
+/// Which way `--attach` takes here, and why.
+fn attaching() -> Finding {
+    let opens = |path| std::fs::File::options().read(true).write(true).open(path).is_ok();
+    let unused = if Path::new("/dev/ublk-control").exists() {
+        "; this kernel has ublk, which is not used"
+    } else {
+        "; this kernel has no ublk"
+    };
+    Finding {
+        name: "way of --attach",
+        needed: false,
+        found: attaching_by(fuse().found.is_ok(), opens("/dev/loop-control"))
+            .map(|way| format!("{way}{unused}")),
+        purpose: "arrays as block devices or as files",
+        remedy: "see FUSE; NBD needs neither".to_owned(),
+    }
+}
+
+fn attaching_by(has_fuse: bool, has_loop: bool) -> Result<&'static str, String> {
+    match (has_fuse, has_loop) {
+        (true, true) => Ok("a loop device over a file by FUSE"),
+        (true, false) => Ok("a file by FUSE, as there are no loop devices for you"),
+        (false, _) => Err("none: both ways begin with a file by FUSE".to_owned()),
+    }
+}
+
 fn free_space(folder: &Path) -> Result<String, String> {
     let space = rustix::fs::statvfs(folder).map_err(|error| error.to_string())?;
     let bytes = space.f_bavail.saturating_mul(space.f_frsize);
@@ -311,6 +338,7 @@ mod tests {
             "root",
             "FUSE",
             "loop devices",
+            "way of --attach",
             "ext4",
             "vfat",
             "free space here",
@@ -329,6 +357,13 @@ mod tests {
         );
         // What is for those who work on raidloom stands in tools/packages.txt.
         assert!(!findings.iter().any(|finding| ["fio", "chromium"].contains(&finding.name)));
+    }
+
+    #[test]
+    fn the_way_of_attaching_is_told_with_its_reason() {
+        assert_eq!(attaching_by(true, true), Ok("a loop device over a file by FUSE"));
+        assert!(attaching_by(true, false).unwrap().contains("no loop devices"));
+        assert!(attaching_by(false, true).unwrap_err().contains("FUSE"));
     }
 
     /// Issue 29, number 30: "`check` says what is really missing (kernel or program)".
