@@ -5,6 +5,7 @@
 //! what was on them before, so that whatever is not written shows. The tests run two at a time,
 //! each with a machine of its own.
 
+mod broken;
 mod filesystems;
 mod matrix;
 mod rebuilds;
