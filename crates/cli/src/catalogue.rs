@@ -36,6 +36,14 @@ words::catalogue! {
     LOOP_NAME: "loop devices", "ループデバイス";
     LOOP_FOR: "arrays as block devices (--attach); without them --attach=file",
         "ブロックデバイスとしてのアレイ(--attach)。なければ --attach=file";
+    ATTACH_NAME: "way of --attach", "--attach の方法";
+    ATTACH_FOR: "arrays as block devices or as files", "ブロックデバイスまたはファイルとしてのアレイ";
+    ATTACH_REMEDY: "see FUSE; NBD needs neither", "FUSE の項を参照。NBD にはどちらも不要です";
+    ATTACH_LOOP: "a loop device over a file by FUSE", "FUSE のファイル上のループデバイス";
+    ATTACH_FILE: "a file by FUSE, as there are no loop devices for you", "FUSE のファイル(使えるループデバイスがないため)";
+    ATTACH_NONE: "none: both ways begin with a file by FUSE", "なし: どちらの方法も FUSE のファイルが必要です";
+    ATTACH_UBLK: "; this kernel has ublk, which is not used", "。このカーネルの ublk は使いません";
+    ATTACH_NO_UBLK: "; this kernel has no ublk", "。このカーネルに ublk はありません";
     SPACE_NAME: "free space here", "ここの空き容量";
     SPACE_FOR: "member files, runs", "メンバーのファイル、測定結果";
     SPACE_REMEDY: "use a folder on another file system", "別のファイルシステムのフォルダーを使ってください";

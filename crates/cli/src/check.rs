@@ -264,25 +264,25 @@ fn fuse() -> Finding {
 fn attaching() -> Finding {
     let opens = |path| std::fs::File::options().read(true).write(true).open(path).is_ok();
     let unused = if Path::new("/dev/ublk-control").exists() {
-        "; this kernel has ublk, which is not used"
+        say!(ATTACH_UBLK)
     } else {
-        "; this kernel has no ublk"
+        say!(ATTACH_NO_UBLK)
     };
     Finding {
-        name: "way of --attach",
+        name: catalogue::ATTACH_NAME.template(),
         needed: false,
         found: attaching_by(fuse().found.is_ok(), opens("/dev/loop-control"))
             .map(|way| format!("{way}{unused}")),
-        purpose: "arrays as block devices or as files",
-        remedy: "see FUSE; NBD needs neither".to_owned(),
+        purpose: catalogue::ATTACH_FOR.template(),
+        remedy: say!(ATTACH_REMEDY),
     }
 }
 
-fn attaching_by(has_fuse: bool, has_loop: bool) -> Result<&'static str, String> {
+fn attaching_by(has_fuse: bool, has_loop: bool) -> Result<String, String> {
     match (has_fuse, has_loop) {
-        (true, true) => Ok("a loop device over a file by FUSE"),
-        (true, false) => Ok("a file by FUSE, as there are no loop devices for you"),
-        (false, _) => Err("none: both ways begin with a file by FUSE".to_owned()),
+        (true, true) => Ok(say!(ATTACH_LOOP)),
+        (true, false) => Ok(say!(ATTACH_FILE)),
+        (false, _) => Err(say!(ATTACH_NONE)),
     }
 }
 
@@ -361,7 +361,7 @@ mod tests {
 
     #[test]
     fn the_way_of_attaching_is_told_with_its_reason() {
-        assert_eq!(attaching_by(true, true), Ok("a loop device over a file by FUSE"));
+        assert_eq!(attaching_by(true, true), Ok("a loop device over a file by FUSE".to_owned()));
         assert!(attaching_by(true, false).unwrap().contains("no loop devices"));
         assert!(attaching_by(false, true).unwrap_err().contains("FUSE"));
     }

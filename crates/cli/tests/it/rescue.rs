@@ -227,7 +227,7 @@ fn device_of(status: &serde_json::Value) -> Option<String> {
 /// printed shows the files, once the file with the passphrase has its name.
 #[test]
 fn what_is_encrypted_is_told_with_the_text_that_opens_it() {
-    let place = Place::new();
+    let place = RescueFolder::new();
     let Some(content) = place.file_system() else {
         return testkit::missing!("a rescue: no mkfs.ext4: apt-get install e2fsprogs");
     };

@@ -16,7 +16,7 @@ use mdtools::guess::SearchLimits;
 use mdtools::rescue::{RescueLoss, RescueReport, rescue};
 use stack::BuildContext;
 
-use crate::exchange::{Wrong, folder, run};
+use crate::exchange::{Problems, folder, run};
 
 const SEED: u64 = 0x6272_6f6b;
 /// As much as the smallest array holds.
@@ -186,7 +186,7 @@ fn rescued(report: &RescueReport) -> Result<(Vec<u8>, &[RescueLoss]), String> {
     read.map(|()| (bytes, &way.losses[..])).map_err(|error| error.to_string())
 }
 
-fn judge(case: &Case, members: &[PathBuf], expected: &[u8], wrong: &mut Wrong) {
+fn judge(case: &Case, members: &[PathBuf], expected: &[u8], wrong: &mut Problems) {
     let before = hashes(members);
     let sources: Vec<MemberSource> = members.iter().cloned().map(Into::into).collect();
     let guard = Guard::new(Consent::default());
@@ -247,7 +247,7 @@ fn sets_that_mdadm_made_and_something_broke_are_rescued() {
         })
         .collect();
     run(&machine, &jobs);
-    let mut wrong = Wrong::default();
+    let mut wrong = Problems::default();
     for case in &cases {
         let mut members: Vec<PathBuf> =
             (0..case.count).map(|role| member_path(folder.path(), case.name, role)).collect();
