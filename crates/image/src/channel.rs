@@ -6,22 +6,23 @@
 //!                                └─ packed: a read of the packed bytes, unpacked when they have come
 //! ```
 //!
-//! What is written is in `changes`, how it becomes durable in `commit`.
+//! What a write comes to, by the tables, is in `changes`.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use block::{
-    BufMut, Channel, Completion, Error, ErrorKind, Op, QueuedChannel, Reactor, Request,
-    ReturnedBuffer, Slots, Waiter,
+    Buf, BufMut, Channel, Completion, DiscardSupport, Error, ErrorKind, Op, QueuedChannel, Reactor,
+    Request, ReturnedBuffer, Slots, Waiter,
 };
 use reactor::WakeReason;
 
-use crate::changes::{Change, ClusterWrite};
-use crate::commit::Commit;
+use crate::changes::{Change, ClusterWrite, Commit, Part};
 use crate::image_core::{Claimed, ClusterClaim, Core};
-use crate::map::Place;
+use crate::map::{Entry, Place};
+use crate::packed::PACKED_SPARE_BYTES;
+use crate::tables::TableWrite;
 
 /// Clusters that were unpacked last are kept, so many of them.
 const KEPT_MAX: usize = 8;
@@ -206,7 +207,7 @@ impl ImageChannel {
         let info = self.core.file.info();
         let block = u64::from(info.block_bytes);
         let start = at / block * block;
-        let end = at + self.core.cluster_bytes + Core::PACKED_SPARE_BYTES;
+        let end = at + self.core.cluster_bytes + PACKED_SPARE_BYTES;
         let end = end.next_multiple_of(block).min(info.size_bytes);
         (start, end - start)
     }
@@ -350,6 +351,268 @@ impl ImageChannel {
         self.answered = answered;
         granted.into_iter().for_each(|request| self.granted(request));
         any
+    }
+}
+
+impl ImageChannel {
+    pub(crate) fn change(&mut self, tag: u64, change: Change, buffer: ReturnedBuffer) {
+        let cluster_bytes = self.core.cluster_bytes;
+        let (offset, length) = match &change {
+            Change::Write { offset, from } => {
+                if let Some(parts) = self.core.parts_there(*offset, from.len() as u64) {
+                    return self.write_there(tag, parts, from.clone(), buffer);
+                }
+                (*offset, from.len() as u64)
+            }
+            Change::Zeroes { offset, length, .. } => (*offset, *length),
+        };
+        let request = self.start(Whose::Owner(tag), Work::Change(Some(change), buffer));
+        let end = (offset + length).div_ceil(cluster_bytes);
+        self.claim(request, Claimed::Clusters(offset / cluster_bytes, end));
+    }
+
+    /// Where all of the clusters have data nothing is claimed: who makes one of them read as zeroes
+    /// meanwhile was asked at the same time.
+    fn write_there(
+        &mut self,
+        tag: u64,
+        parts: Vec<(u64, u64)>,
+        mut from: Buf,
+        buffer: ReturnedBuffer,
+    ) {
+        let request = self.start(Whose::Owner(tag), Work::Change(None, buffer));
+        for (at, length) in parts {
+            let from = from.split_to(length as usize);
+            self.send(request, Op::Write { offset: at, from, fua: false });
+        }
+        self.end_piece(request, None);
+    }
+
+    pub(crate) fn begin_change(&mut self, request: u32, change: Change) {
+        match change {
+            Change::Write { offset, from } => self.write(request, offset, from),
+            Change::Zeroes { offset, length, gives_back } => {
+                self.zero(request, offset, length, gives_back);
+            }
+        }
+    }
+
+    fn write(&mut self, request: u32, mut offset: u64, mut from: Buf) {
+        let core = Arc::clone(&self.core);
+        while !from.is_empty() {
+            let part = core.state_mut().next_part(&core, offset, from.len() as u64);
+            let length = match part {
+                Ok(Part::There { at, length }) => {
+                    let from = from.split_to(length as usize);
+                    self.send(request, Op::Write { offset: at, from, fua: false });
+                    length
+                }
+                Ok(Part::Cluster { first, count, place, length }) => {
+                    let new = from.split_to(length as usize);
+                    self.write_clusters(request, offset, (first, count, place), new);
+                    length
+                }
+                Err(error) => {
+                    self.running(request).failure.get_or_insert(error);
+                    return;
+                }
+            };
+            offset += length;
+        }
+    }
+
+    /// Reads what stands around what is new, and then writes all of the clusters.
+    fn write_clusters(
+        &mut self,
+        request: u32,
+        offset: u64,
+        (first, count, place): (u64, u64, u64),
+        new: Buf,
+    ) {
+        self.running(request).left += 1;
+        let (start, end) =
+            (first * self.core.cluster_bytes, (first + count) * self.core.cluster_bytes);
+        let new_end = offset + new.len() as u64;
+        let write = ClusterWrite {
+            request,
+            first,
+            count,
+            place,
+            before: None,
+            new,
+            behind: None,
+            missing: 1,
+            failure: None,
+        };
+        let piece = self.pieces.insert(Piece::Cluster(write));
+        let behind_end = end.min(self.core.info.size_bytes);
+        for (from, to, is_behind) in [(start, offset, false), (new_end, behind_end, true)] {
+            if from < to {
+                self.cluster(piece).missing += 1;
+                let into = BufMut::zeroed((to - from) as usize);
+                self.read(Whose::Cluster { piece, is_behind }, from, into);
+            }
+        }
+        self.send_clusters(piece);
+    }
+
+    fn cluster(&mut self, piece: u32) -> &mut ClusterWrite {
+        match self.pieces.get_mut(piece) {
+            Some(Piece::Cluster(write)) => write,
+            _ => unreachable!("it is written when all of it is there"),
+        }
+    }
+
+    /// What stands before or behind what is new was read.
+    pub(crate) fn end_around(
+        &mut self,
+        piece: u32,
+        is_behind: bool,
+        buffer: BufMut,
+        result: Result<(), Error>,
+    ) {
+        let write = self.cluster(piece);
+        write.failure = write.failure.take().or(result.err());
+        *if is_behind { &mut write.behind } else { &mut write.before } = Some(buffer);
+        self.send_clusters(piece);
+    }
+
+    /// One thing less that the clusters wait for.
+    fn send_clusters(&mut self, piece: u32) {
+        let cluster_bytes = self.core.cluster_bytes;
+        let write = self.cluster(piece);
+        write.missing -= 1;
+        if write.missing > 0 {
+            return;
+        }
+        if let Some(error) = write.failure.take() {
+            let request = write.request;
+            self.pieces.remove(piece);
+            return self.end_piece(request, Some(error));
+        }
+        let mut from = write.before.take().unwrap_or_else(|| BufMut::zeroed(0)).freeze();
+        from.append(std::mem::replace(&mut write.new, BufMut::zeroed(0).freeze()));
+        if let Some(behind) = write.behind.take() {
+            from.append(behind.freeze());
+        }
+        // The disk may end within its last cluster.
+        let whole = (write.count * cluster_bytes) as usize;
+        if from.len() < whole {
+            from.append(BufMut::zeroed(whole - from.len()).freeze());
+        }
+        let op = Op::Write { offset: write.place, from, fua: false };
+        self.file.send(Request::new(piece.into(), op));
+    }
+
+    pub(crate) fn end_cluster(&mut self, write: &ClusterWrite, result: Result<(), Error>) {
+        if result.is_ok() {
+            let bytes = self.core.cluster_bytes;
+            let mut state = self.core.state_mut();
+            for number in 0..write.count {
+                state.set(write.first + number, Entry::at(write.place + number * bytes));
+            }
+        }
+        self.end_piece(write.request, result.err());
+    }
+
+    /// Whole clusters by their entries alone, what is left by writes.
+    fn zero(&mut self, request: u32, offset: u64, length: u64, gives_back: bool) {
+        let core = Arc::clone(&self.core);
+        let (bytes, end) = (core.cluster_bytes, offset + length);
+        let mut parts = Vec::new();
+        let mut freed: Vec<(u64, u64)> = Vec::new();
+        {
+            let mut state = core.state_mut();
+            for cluster in offset / bytes..end.div_ceil(bytes) {
+                let start = cluster * bytes;
+                let whole_end = (start + bytes).min(core.info.size_bytes);
+                let (from, to) = (offset.max(start), end.min(whole_end));
+                if core.is_zero(state.map.entry(cluster), from, to - from) {
+                    continue;
+                }
+                if (from, to) != (start, whole_end) {
+                    parts.push((from, to));
+                    continue;
+                }
+                match state.zero(cluster) {
+                    Ok(None) => (),
+                    Ok(Some(place)) => match freed.last_mut() {
+                        Some((_, end)) if *end == place => *end += bytes,
+                        _ => freed.push((place, place + bytes)),
+                    },
+                    Err(error) => {
+                        self.running(request).failure.get_or_insert(error);
+                        return;
+                    }
+                }
+            }
+        }
+        for (from, to) in parts {
+            self.write(request, from, BufMut::zeroed((to - from) as usize).freeze());
+        }
+        if gives_back && core.file.info().discard != DiscardSupport::None {
+            for (from, to) in freed {
+                self.send(request, Op::Discard { offset: from, length: to - from });
+            }
+        }
+    }
+}
+
+impl ImageChannel {
+    pub(crate) fn flush(&mut self, tag: u64) {
+        let failure = self.core.flush_failure().as_ref().map(Error::repeat);
+        let request = self.start(Whose::Owner(tag), Work::Flush(Commit::default()));
+        match failure {
+            Some(error) => self.end_piece(request, Some(error)),
+            None => self.claim(request, Claimed::Tables),
+        }
+    }
+
+    /// The turn is this request's.
+    pub(crate) fn begin_flush(&mut self, request: u32) {
+        let core = Arc::clone(&self.core);
+        let mut state = core.state_mut();
+        let state = &mut *state;
+        let tables = state.tables.as_mut().expect("an image that is written to");
+        let mut phases: VecDeque<_> = tables.draft(&state.map).into();
+        let counts = phases.pop_front().unwrap_or_default();
+        self.running(request).work = Work::Flush(Commit { phases, is_unflushed: true });
+        self.write_tables(request, counts);
+    }
+
+    fn write_tables(&mut self, request: u32, writes: Vec<TableWrite>) {
+        let longest = self.core.piece_bytes_max as usize;
+        for (offset, bytes) in writes {
+            for (piece, at) in bytes.chunks(longest).zip((offset..).step_by(longest)) {
+                let mut from = BufMut::zeroed(piece.len());
+                from.copy_from_slice(piece);
+                self.send(request, Op::Write { offset: at, from: from.freeze(), fua: false });
+            }
+        }
+    }
+
+    /// Begins what comes after the step that has ended. False when nothing does.
+    pub(crate) fn go_on_with_flush(&mut self, request: u32) -> bool {
+        let running = self.running(request);
+        let Work::Flush(commit) = &mut running.work else { return false };
+        if let Some(error) = &running.failure {
+            let error = error.repeat();
+            self.core.flush_failure().get_or_insert(error);
+            return false;
+        }
+        if std::mem::take(&mut commit.is_unflushed) {
+            self.send(request, Op::Flush);
+            return true;
+        }
+        while let Some(writes) = commit.phases.pop_front() {
+            if !writes.is_empty() {
+                // Counts that have become less, the last phase, may be lost.
+                commit.is_unflushed = !commit.phases.is_empty();
+                self.write_tables(request, writes);
+                return true;
+            }
+        }
+        false
     }
 }
 

@@ -8,9 +8,10 @@ use block::{
 };
 
 use crate::channel::ImageChannel;
-use crate::format::{ImageFormat, ImageHeader, ImageUse};
+use crate::format::{ImageHeader, ImageUse};
 use crate::image_core::{Core, ImageState};
 use crate::map::Place;
+use crate::packed::PACKED_SPARE_BYTES;
 use crate::tables::Tables;
 
 /// How an image is opened.
@@ -82,7 +83,7 @@ impl ImageDevice {
         let ImageHeader { map, packing, note, tables, .. } = header;
         let below = backing.as_ref().map_or(u32::MAX, |disk| disk.info().max_request_bytes);
         let piece_bytes_max = u64::from(file.info().max_request_bytes.min(below));
-        if map.is_packed() && map.cluster_bytes + 2 * Core::PACKED_SPARE_BYTES > piece_bytes_max {
+        if map.is_packed() && map.cluster_bytes + 2 * PACKED_SPARE_BYTES > piece_bytes_max {
             let text = "requests below are shorter than its packed clusters";
             return Err(Error::new(ErrorKind::Invalid, text));
         }
@@ -169,21 +170,6 @@ impl Device for ImageDevice {
             (Place::Hole, Some(backing)) if backed > 0 => backing.extents(offset, backed, found),
             (Place::Hole | Place::Zero, _) => found.push(run, true),
             (Place::At(_) | Place::Packed(_), _) => found.push(run, false),
-        }
-    }
-}
-
-/// The formats that are told by their first bytes, or their last.
-impl ImageFormat {
-    /// Its name for people.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            ImageFormat::Qcow2 => "qcow2",
-            ImageFormat::Vmdk => "VMDK",
-            ImageFormat::Vhd => "VHD",
-            ImageFormat::Vhdx => "VHDX",
-            ImageFormat::Vdi => "VDI",
         }
     }
 }

@@ -61,9 +61,6 @@ impl Claim for ClusterClaim {
 }
 
 impl Core {
-    /// Packed clusters are no longer than whole ones, but for a header.
-    pub(crate) const PACKED_SPARE_BYTES: u64 = 4096;
-
     pub(crate) fn state(&self) -> RwLockReadGuard<'_, ImageState> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }

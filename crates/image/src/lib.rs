@@ -13,12 +13,12 @@
 
 mod changes;
 mod channel;
-mod commit;
 mod device;
 mod format;
 mod image_core;
 mod map;
 mod packed;
+mod source;
 mod tables;
 
 pub use device::{ImageDevice, ImageOptions};

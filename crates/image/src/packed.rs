@@ -7,6 +7,9 @@ use miniz_oxide::inflate::decompress_slice_iter_to_slice;
 
 use crate::map::damaged;
 
+/// Packed clusters are no longer than whole ones, but for a header.
+pub(crate) const PACKED_SPARE_BYTES: u64 = 4096;
+
 /// How clusters are packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Packing {

@@ -14,9 +14,15 @@ use std::ops::Range;
 
 use block::{Error, ErrorKind, SECTOR_BYTES};
 
-use crate::format::qcow2::{COPIED, OFFSET, PACKED, ZERO, aligned, packed_place_bits};
-use crate::format::{ImageFile, high64};
 use crate::map::{Entry, ImageMap, Place, Table, damaged};
+use crate::source::{ImageFile, high64};
+
+/// Where a host offset stands in an entry of either level.
+pub(crate) const OFFSET: u64 = 0x00ff_ffff_ffff_fe00;
+pub(crate) const PACKED: u64 = 1 << 62;
+pub(crate) const ZERO: u64 = 1;
+/// Set in an entry of either level when nothing else names the same place.
+pub(crate) const COPIED: u64 = 1 << 63;
 
 /// The table of counts is no longer than this, in bytes: as in qemu.
 const COUNT_TABLE_BYTES_MAX: u64 = 8 << 20;
@@ -466,6 +472,19 @@ impl Tables {
 
 fn full() -> Error {
     Error::new(ErrorKind::NoSpace, "there is no room for another cluster of the image")
+}
+
+/// So many bits of an entry, below those of the length, hold a packed cluster's place.
+pub(crate) fn packed_place_bits(cluster_bits: u32) -> u32 {
+    62 - (cluster_bits - 8)
+}
+
+/// Refuses a place that is no whole cluster.
+pub(crate) fn aligned(offset: u64, cluster_bytes: u64) -> Result<(), Error> {
+    match offset.is_multiple_of(cluster_bytes) {
+        true => Ok(()),
+        false => Err(damaged(format!("{offset} is no whole cluster of {cluster_bytes} bytes"))),
+    }
 }
 
 /// An entry of the second level as it stands in the image.

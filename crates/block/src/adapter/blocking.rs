@@ -44,7 +44,7 @@ impl Blocking {
         })
     }
 
-    /// Opens a channel on a clock of its own, for whoever has no reactor: the virtual one, or the
+    /// Opens a channel on a clock of its own, where there is no reactor: the virtual one, or the
     /// real one for a device that needs the kernel.
     ///
     /// # Errors

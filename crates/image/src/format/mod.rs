@@ -1,6 +1,6 @@
 //! What an image says of itself, read once when it is opened.
 
-pub(crate) mod qcow2;
+mod qcow2;
 mod vdi;
 mod vhd;
 mod vhdx;
@@ -8,9 +8,10 @@ mod vmdk;
 
 use block::{Blocking, Device, Error, ErrorKind};
 
-use crate::image_core::Core;
 use crate::map::{Entry, ImageMap, Table, damaged, unknown};
-use crate::packed::Packing;
+use crate::packed::{PACKED_SPARE_BYTES, Packing};
+use crate::source::ImageFile;
+pub use crate::source::ReadBytes;
 use crate::tables::Tables;
 
 /// A format of images.
@@ -28,11 +29,6 @@ pub enum ImageFormat {
     Vdi,
 }
 
-/// All tables of an image together, in bytes: those of a disk of 8 TiB in clusters of 64 KiB.
-const TABLES_BYTES_MAX: u64 = 1 << 30;
-/// The largest disk, in bytes: what is addressed by a number with a sign.
-const SIZE_BYTES_MAX: u64 = i64::MAX as u64;
-
 /// What an image is opened for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImageUse {
@@ -43,9 +39,6 @@ pub enum ImageUse {
     /// Its disk, to be read and written.
     Write,
 }
-
-/// Where an image is read from: fills the slice with what lies at the offset.
-pub type ReadBytes<'a> = dyn FnMut(u64, &mut [u8]) -> Result<(), Error> + 'a;
 
 /// What an image says of itself, and where its disk lies.
 #[derive(Debug)]
@@ -105,7 +98,7 @@ impl ImageHeader {
     pub fn room(&self) -> Option<FileRoom> {
         let (tables, cluster) = (self.tables.as_ref()?, self.map.cluster_bytes);
         // What is packed is read with more than it may take.
-        let behind = if self.map.is_packed() { cluster + 2 * Core::PACKED_SPARE_BYTES } else { 0 };
+        let behind = if self.map.is_packed() { cluster + 2 * PACKED_SPARE_BYTES } else { 0 };
         let now_bytes = self.size_bytes.next_multiple_of(cluster) + behind;
         Some(FileRoom { now_bytes, most_bytes: tables.room_bytes().max(now_bytes) })
     }
@@ -165,6 +158,18 @@ impl ImageHeader {
 }
 
 impl ImageFormat {
+    /// Its name for people.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            ImageFormat::Qcow2 => "qcow2",
+            ImageFormat::Vmdk => "VMDK",
+            ImageFormat::Vhd => "VHD",
+            ImageFormat::Vhdx => "VHDX",
+            ImageFormat::Vdi => "VDI",
+        }
+    }
+
     /// Refuses what is asked of formats that are only read, and of which nothing else is known.
     fn must_only_be_read(self, image_use: &ImageUse) -> Result<(), Error> {
         let name = self.name();
@@ -180,113 +185,6 @@ impl ImageFormat {
             ))),
         }
     }
-}
-
-/// The file of an image while its tables are read.
-pub(crate) struct ImageFile<'a> {
-    pub(crate) size_bytes: u64,
-    /// What tables take so far, in bytes.
-    tables_bytes: u64,
-    /// Where headers and tables lie, in bytes.
-    ranges: Vec<(u64, u64)>,
-    read: &'a mut ReadBytes<'a>,
-}
-
-impl ImageFile<'_> {
-    /// Fills the slice with what lies at `offset`.
-    pub(crate) fn read(&mut self, offset: u64, target: &mut [u8]) -> Result<(), Error> {
-        self.must_hold(offset, target.len() as u64, "a header")?;
-        (self.read)(offset, target)
-    }
-
-    pub(crate) fn head<const N: usize>(&mut self, offset: u64) -> Result<[u8; N], Error> {
-        let mut bytes = [0; N];
-        self.read(offset, &mut bytes)?;
-        Ok(bytes)
-    }
-
-    /// Refuses what reaches past the file's end.
-    fn must_hold(&self, offset: u64, length: u64, what: &str) -> Result<(), Error> {
-        if offset.checked_add(length).is_some_and(|end| end <= self.size_bytes) {
-            return Ok(());
-        }
-        Err(damaged(format!(
-            "{what} of {length} bytes at {offset} reaches past the file's end at {}",
-            self.size_bytes
-        )))
-    }
-
-    /// Notes that headers lie here.
-    pub(crate) fn keep(&mut self, offset: u64, length: u64) {
-        self.ranges.push((offset, offset.saturating_add(length)));
-    }
-
-    /// Bytes that the file holds: no memory is taken for others.
-    pub(crate) fn bytes(&mut self, offset: u64, length: u64, what: &str) -> Result<Vec<u8>, Error> {
-        self.must_hold(offset, length, what)?;
-        let mut bytes = vec![0; length as usize];
-        (self.read)(offset, &mut bytes)?;
-        Ok(bytes)
-    }
-
-    /// The bytes of a table, which no other overlaps.
-    pub(crate) fn table(&mut self, offset: u64, length: u64) -> Result<Vec<u8>, Error> {
-        self.must_hold(offset, length, "a table")?;
-        self.tables_bytes += length;
-        if self.tables_bytes > TABLES_BYTES_MAX {
-            let text = format!("its tables take more than {TABLES_BYTES_MAX} bytes");
-            return Err(Error::new(ErrorKind::Refused, text));
-        }
-        self.keep(offset, length);
-        self.bytes(offset, length, "a table")
-    }
-
-    /// Refuses tables that overlap, and data in them or past the file's end. `data_bytes` is how
-    /// long what an entry names is.
-    pub(crate) fn check(&mut self, map: &ImageMap, data_bytes: u64) -> Result<(), Error> {
-        if map.size_bytes > SIZE_BYTES_MAX {
-            return Err(damaged(format!("a disk of {} bytes", map.size_bytes)));
-        }
-        self.ranges.sort_unstable();
-        if let Some(two) = self.ranges.windows(2).find(|two| two[1].0 < two[0].1) {
-            return Err(damaged(format!("tables overlap at {}", two[1].0)));
-        }
-        let entries = map.tables.iter().flatten().flat_map(|table| &table.entries);
-        for entry in entries {
-            let Some((offset, length)) = map.range(*entry, data_bytes) else { continue };
-            if offset >= self.size_bytes {
-                return Err(damaged(format!(
-                    "data at {offset} lie past the file's end at {}",
-                    self.size_bytes
-                )));
-            }
-            let next = self.ranges.partition_point(|range| range.1 <= offset);
-            if self.ranges.get(next).is_some_and(|range| range.0 < offset + length) {
-                return Err(damaged(format!("data at {offset} lie in a table")));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// A number of 32 bits, the low byte first.
-pub(crate) fn low32(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
-}
-
-/// A number of 64 bits, the low byte first.
-pub(crate) fn low64(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
-}
-
-/// A number of 32 bits, the high byte first.
-pub(crate) fn high32(bytes: &[u8], at: usize) -> u32 {
-    u32::from_be_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
-}
-
-/// A number of 64 bits, the high byte first.
-pub(crate) fn high64(bytes: &[u8], at: usize) -> u64 {
-    u64::from_be_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 
 /// A map of one table, of numbers of `width` bytes.

@@ -2,10 +2,11 @@
 
 use block::{Error, ErrorKind};
 
-use super::{ImageFile, ImageFormat, ImageHeader, ImageUse, high32, high64};
+use super::{ImageFormat, ImageHeader, ImageUse};
 use crate::map::{Entry, ImageMap, Parts, Table, damaged, unknown};
 use crate::packed::Packing;
-use crate::tables::{CountsPlace, Tables};
+use crate::source::{ImageFile, high32, high64};
+use crate::tables::{CountsPlace, OFFSET, PACKED, Tables, ZERO, aligned, packed_place_bits};
 
 pub(super) const MAGIC: &[u8] = b"QFI\xfb";
 /// The first level is no longer than this, in bytes: as in qemu.
@@ -21,13 +22,6 @@ const DATA_FILE: u64 = 1 << 2;
 const PACKING: u64 = 1 << 3;
 const EXTENDED: u64 = 1 << 4;
 const KNOWN: u64 = DIRTY | CORRUPT | DATA_FILE | PACKING | EXTENDED;
-
-/// Where a host offset stands in an entry of either level.
-pub(crate) const OFFSET: u64 = 0x00ff_ffff_ffff_fe00;
-pub(crate) const PACKED: u64 = 1 << 62;
-pub(crate) const ZERO: u64 = 1;
-/// Set in an entry of either level when nothing else names the same place.
-pub(crate) const COPIED: u64 = 1 << 63;
 
 struct Header {
     version: u32,
@@ -239,18 +233,6 @@ fn map(
     let map = ImageMap::new(header.size_bytes, cluster_bytes, table_entries, tables);
     let packed_mask = (1 << packed_place_bits(header.cluster_bits)) - 1;
     Ok((ImageMap { packed_mask, ..map }, l1))
-}
-
-/// So many bits of an entry, below those of the length, hold a packed cluster's place.
-pub(crate) fn packed_place_bits(cluster_bits: u32) -> u32 {
-    62 - (cluster_bits - 8)
-}
-
-pub(crate) fn aligned(offset: u64, cluster_bytes: u64) -> Result<(), Error> {
-    match offset.is_multiple_of(cluster_bytes) {
-        true => Ok(()),
-        false => Err(damaged(format!("{offset} is no whole cluster of {cluster_bytes} bytes"))),
-    }
 }
 
 fn table(header: &Header, bytes: &[u8], width: usize) -> Result<Table, Error> {

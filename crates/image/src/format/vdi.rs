@@ -2,9 +2,10 @@
 
 use block::Error;
 
-use super::{ImageFile, ImageFormat, ImageHeader, clusters, low32, low64, one_table};
+use super::{ImageFormat, ImageHeader, clusters, one_table};
 use crate::map::{Entry, damaged, unknown};
 use crate::packed::Packing;
+use crate::source::{ImageFile, low32, low64};
 
 pub(super) const MAGIC: &[u8] = &0xbeda_107f_u32.to_le_bytes();
 pub(super) const MAGIC_OFFSET: usize = 64;

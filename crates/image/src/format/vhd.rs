@@ -3,9 +3,10 @@
 
 use block::Error;
 
-use super::{ImageFile, ImageFormat, ImageHeader, clusters, high32, high64, one_table};
+use super::{ImageFormat, ImageHeader, clusters, one_table};
 use crate::map::{Entry, ImageMap, Table, damaged, unknown};
 use crate::packed::Packing;
+use crate::source::{ImageFile, high32, high64};
 
 pub(super) const MAGIC: &[u8] = b"conectix";
 const DYNAMIC_MAGIC: &[u8] = b"cxsparse";

@@ -2,9 +2,10 @@
 
 use block::Error;
 
-use super::{ImageFile, ImageFormat, ImageHeader, low32, low64, one_table};
+use super::{ImageFormat, ImageHeader, one_table};
 use crate::map::{Entry, ImageMap, damaged, unknown};
 use crate::packed::Packing;
+use crate::source::{ImageFile, low32, low64};
 
 pub(super) const MAGIC: &[u8] = b"vhdxfile";
 const HEADERS: [u64; 2] = [64 << 10, 128 << 10];

@@ -3,9 +3,10 @@
 
 use block::Error;
 
-use super::{ImageFile, ImageFormat, ImageHeader, low32, low64};
+use super::{ImageFormat, ImageHeader};
 use crate::map::{Entry, ImageMap, Table, damaged, unknown};
 use crate::packed::Packing;
+use crate::source::{ImageFile, low32, low64};
 
 pub(super) const MAGIC: &[u8] = b"KDMV";
 const HEADER_BYTES: u64 = 512;
