@@ -10,6 +10,7 @@ mod attach;
 mod cache;
 mod child;
 mod demo;
+mod encryption;
 mod fio;
 mod growth;
 mod host;
@@ -67,6 +68,7 @@ const CASES: &[(&str, &str, Case)] = &[
     ("leaf", "probe", nbd_leaf::compare),
     ("kernels", "probe", parity::kernels),
     ("arrays", "probe", parity::arrays),
+    ("encryption", "probe", encryption::measure),
     ("md", "", md::compare),
     ("cache", "probe", cache::measure),
     ("suites", "raidloom", suites::compare),
