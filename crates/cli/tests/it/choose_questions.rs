@@ -36,7 +36,7 @@ struct Terminal {
 }
 
 impl Terminal {
-    /// Starts `raidloom` with these words in a folder; nothing where there is no terminal to be had.
+    /// Starts `raidloom` with these words in a folder; nothing where there is no terminal.
     fn start(test: &str, folder: &Path, line: &str) -> Option<Terminal> {
         if Command::new("script").arg("--version").output().is_err() {
             testkit::missing!("{test}: no script");
