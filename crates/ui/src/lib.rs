@@ -15,6 +15,7 @@
 mod access;
 mod board;
 mod changes;
+mod choosing;
 mod events;
 mod http;
 mod looking;

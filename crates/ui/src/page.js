@@ -624,12 +624,47 @@ async function lookAtDrives() {
     drives = await ask("/api/drives");
     drivesKnown = true;
     showDrives();
+    showChoice();
   } catch (error) {
     drivesKnown = false;
     show("drives-list", h("p", { class: "bad" }, error.message));
   }
 }
 byId("drives-again").addEventListener("click", lookAtDrives);
+
+// Which layout.
+const chooseForm = byId("choose-form");
+let chosen = null;
+// The list is the guard's: what it refuses cannot be ticked, and says why.
+function showChoice() {
+  const box = (drive) => {
+    const can = drive.answer === "with-consent";
+    const parts = [bytes(drive.size_bytes), drive.model, drive.serial ? t("serial {serial}", drive) : null];
+    return h("li", { "data-key": drive.path }, h("label", { class: "check" }, h("input", { type: "checkbox", name: "drive", value: drive.path, disabled: !can }),
+      h("span", {}, h("span", { class: "path" }, drive.path), ` ${list(parts)}`)), can ? null : h("span", { class: "word warn" }, translated(drive.reason)));
+  };
+  if (drivesKnown) show("choose-drives", drives.length ? h("ul", { class: "plain" }, drives.map(box)) : h("p", { class: "soft" }, t("There are none, or this machine does not tell.")));
+  const text = byId("choose-text");
+  text.hidden = !chosen;
+  text.textContent = chosen?.text[root.lang] ?? "";
+}
+chooseForm.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const { models, work, survive, fs } = chooseForm.elements, now = byId("choose-now");
+  const ticked = [...chooseForm.querySelectorAll("input[name=drive]:checked")].map((box) => box.value);
+  const go = chooseForm.querySelector("button.main");
+  go.disabled = true;
+  now.textContent = t("Working it out…");
+  sayIn(chooseForm, "");
+  try {
+    chosen = await ask("/api/choose", { drives: [...ticked, ...models.value.split(/\s+/).filter(Boolean)], work: work.value, survive: Number(survive.value), file_system: fs.value || null });
+  } catch (error) {
+    sayIn(chooseForm, error.message);
+  }
+  now.textContent = "";
+  go.disabled = false;
+  showChoice();
+});
 
 // The live parts.
 function listen() {
@@ -687,6 +722,7 @@ function speak(language) {
   showBoard();
   showPlan();
   showDrives();
+  showChoice();
 }
 byId("language").addEventListener("click", () => speak(root.lang === "ja" ? "en" : "ja"));
 

@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 
 use crate::access::RequestAccess;
 use crate::board::Board;
+use crate::choosing::Asked;
 use crate::http::Admission;
 use crate::refusal::Refusal;
 use crate::verbs::{Measure, SavedPlan, Verb};
@@ -48,6 +49,7 @@ pub(crate) fn router(app: Shared) -> Router {
         .route("/api/about", get(about))
         .route("/api/drives", get(drives))
         .route("/api/events", get(events::events))
+        .route("/api/choose", post(choose))
         .route("/api/plan", get(starter).post(plan))
         .route("/api/plan/save", post(save))
         .route("/api/board", post(board))
@@ -162,6 +164,12 @@ async fn about(State(app): State<Shared>) -> Answer {
 
 async fn drives() -> Answer {
     Ok(document(&beside(|| Ok(json!(host::guard::drives()))).await?))
+}
+
+/// What models say to the three questions. Nothing is changed, so it asks for no leave.
+async fn choose(body: Bytes) -> Answer {
+    let asked: Asked = read(&body)?;
+    Ok(document(&beside(move || asked.answer()).await?))
 }
 
 /// A commented plan to start from.

@@ -114,6 +114,25 @@ const SAID: &[(&str, &str)] = &[
 const JAPANESE: &[(&str, &str)] = &[
     // The frame.
     ("Sections", "セクション"),
+    ("Choose", "選ぶ"),
+    ("Which layout?", "どの構成か"),
+    (
+        "Three questions; models of the drives answer them. No drive is written to, and nothing is made.",
+        "3 つの質問に、ドライブのモデルで答えます。ドライブには書き込まず、何も作成しません。",
+    ),
+    ("Drives that you may buy, by their models", "購入候補のドライブ(モデル名)"),
+    ("virtual machines", "仮想マシン"),
+    ("a database", "データベース"),
+    ("films and music", "動画と音楽"),
+    ("backups", "バックアップ"),
+    ("How many drives may die at once", "同時に何台の故障まで耐えるか"),
+    ("none: one that dies takes all data with it", "0 台: 1 台の故障で全データを失う"),
+    ("1 drive", "1 台"),
+    ("2 drives", "2 台"),
+    ("File system", "ファイルシステム"),
+    ("not decided", "未定"),
+    ("Answer", "答え"),
+    ("Working it out…", "計算中…"),
     ("Arrays", "アレイ"),
     ("Runs", "実行"),
     ("Board", "ベンチマーク"),
@@ -514,6 +533,7 @@ mod tests {
 
     /// What is typed or read by programs: examples in fields, commands, names of styles.
     const CODE: &[&str] = &[
+        "4 x wd-red-plus-8tb",
         "1GiB",
         "256MiB",
         "512KiB",

@@ -12,7 +12,7 @@ use testkit::{Browser, KeptPictures, chromium};
 
 use crate::ui::{UiFolder, screenshots};
 
-const PARTS: [&str; 6] = ["header", "#arrays", "#runs", "#board", "#plan", "#drives"];
+const PARTS: [&str; 7] = ["header", "#choose", "#arrays", "#runs", "#board", "#plan", "#drives"];
 
 fn kept() -> KeptPictures {
     KeptPictures::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/ui/pictures.txt"))

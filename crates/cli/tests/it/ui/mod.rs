@@ -285,6 +285,8 @@ fn bad_input_is_answered_in_one_line() {
         ("/api/board", r#"{"target": ".", "profile": "9"}"#, 400, "there are 3, 8"),
         ("/api/plan", r#"{"text": "schema = 2"}"#, 400, "schema"),
         ("/api/plan/save", r#"{"name": "../x", "text": ""}"#, 400, "letters, digits"),
+        ("/api/choose", r#"{"drives": [], "work": "vm", "survive": 1}"#, 400, "name the drives"),
+        ("/api/choose", r#"{"drives": ["4", "x", "."], "work": "vm", "survive": 1}"#, 400, "only"),
         ("/api/run", r#"{"what": "plan", "name": "nowhere"}"#, 400, "no such plan"),
         ("/api/run", r#"{"what": "resume", "run": "../.."}"#, 400, "no such run"),
     ] {
@@ -623,8 +625,56 @@ fn a_page_that_only_looks_has_no_buttons() {
     );
     assert_eq!(
         enabled,
-        json!(["Download", "Look again", "Start from the commented plan", "日本語"])
+        json!(["Answer", "Download", "Look again", "Start from the commented plan", "日本語"])
     );
     look_over(&mut browser, "looking");
     assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+/// The three questions, by the keyboard alone, on a page that only looks: what models say, in both
+/// languages, and what is wrong in a line.
+#[test]
+fn three_questions_are_answered_on_the_page_by_keyboard() {
+    let Some(chromium) = chromium() else { return };
+    let place = Place::new();
+    let page = place.page(&["--lang", "en"]);
+    let mut browser = Browser::start(&chromium);
+    browser.resize(380, false);
+    browser.open(&page.address);
+    browser.until("drivesKnown && !/Looking/.test(document.querySelector('#choose').innerText)");
+    // What may not be written to is not to be ticked, and says why.
+    let listed = "[...document.querySelectorAll('#choose-drives li')].map((line) => \
+        [line.querySelector('input').disabled, !!line.querySelector('.warn')])";
+    for line in browser.value(listed).as_array().unwrap() {
+        assert_eq!(line[0], line[1], "{line}");
+    }
+    browser.value("document.querySelector('#choose [name=models]').focus()");
+    browser.key("Enter");
+    browser.until("/name the drives/.test(document.querySelector('#choose .error').textContent)");
+    let words = "2 x samsung-870-evo-1tb";
+    browser.fill("#choose [name=models]", words);
+    browser.value("document.querySelector('#choose [name=models]').focus()");
+    for field in ["work", "survive", "fs"] {
+        browser.key("Tab");
+        assert_eq!(browser.value("document.activeElement.name"), field);
+    }
+    browser.key("Tab");
+    assert_eq!(browser.value("document.activeElement.textContent"), "Answer");
+    browser.key("Enter");
+    browser.until("!document.querySelector('#choose-text').hidden");
+    let said = browser.value("document.querySelector('#choose-text').textContent");
+    let said = said.as_str().unwrap();
+    assert!(said.starts_with("RAID 1, 2 x 1 TB"), "{said}");
+    let line = format!("choose {words} --work files --survive 1 -o run");
+    let verb = place.ok(&line.split_whitespace().collect::<Vec<_>>());
+    // The verb names the report besides.
+    assert_eq!(verb.lines().rev().skip(1).count(), said.lines().count());
+    assert!(verb.starts_with(said.trim_end()), "{verb}\n{said}");
+    look_over(&mut browser, "choose");
+    browser.click("#language");
+    let japanese = browser.value("document.querySelector('#choose-text').textContent");
+    assert!(japanese.as_str().unwrap().contains("モデル"), "{japanese}");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+    // Nothing was kept but what the verb was asked to.
+    assert_eq!(names(place.0.path()), ["run"]);
 }
