@@ -7,9 +7,11 @@ use std::sync::{Mutex, TryLockError};
 use host::Error;
 use host::mount::FileSystem;
 use lab::choose::{Drives, Question, Work};
-use report::{Language, Style};
+use report::Style;
 use serde::Deserialize;
 use serde_json::{Value, json};
+
+use ::words::{Language, in_language};
 
 /// Columns of the answer's text.
 const WIDTH: usize = 80;
@@ -71,7 +73,7 @@ impl Asked {
         let choice = question.answer_by_models(&AtomicBool::new(false))?;
         let said = |language: Language| {
             let style = Style { color: false, width: WIDTH };
-            let text = report::in_language(language, || report::choice_text(&choice, style));
+            let text = in_language(language, || report::choice_text(&choice, style));
             (language.tag().to_owned(), json!(text.to_string()))
         };
         let texts: serde_json::Map<String, Value> = Language::ALL.into_iter().map(said).collect();

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::fio::Done;
+use super::fio::RoundFigures;
 use super::table::{Aim, Row, Section};
 use super::{Bench, child};
 
@@ -43,7 +43,7 @@ pub(crate) fn measure(bench: &Bench) -> Result<Section, String> {
                 "--fill".to_owned(),
             ];
             let (a, b) = bench.rounds(|| bench.probe(&ours), || openssl(&cipher, way, seconds))?;
-            let gigabytes = |done: &Done, bytes: u64| done.rate() * bytes as f64 / 1e9;
+            let gigabytes = |done: &RoundFigures, bytes: u64| done.rate() * bytes as f64 / 1e9;
             rows.push(Row {
                 load: format!("{cipher}, {what}"),
                 measure: "GB/s",
@@ -80,7 +80,7 @@ fn container(folder: &Path, key_bits: u32) -> Result<std::path::PathBuf, String>
 }
 
 /// What `openssl speed` does, in pieces of a sector.
-fn openssl(cipher: &str, way: Option<&str>, seconds: u32) -> Result<Done, String> {
+fn openssl(cipher: &str, way: Option<&str>, seconds: u32) -> Result<RoundFigures, String> {
     let mut command = Command::new("openssl");
     command.args(["speed", "-mr", "-elapsed", "-seconds", &seconds.to_string()]);
     command.args(["-bytes", &SECTOR_BYTES.to_string()]).args(way).args(["-evp", cipher]);
@@ -91,7 +91,7 @@ fn openssl(cipher: &str, way: Option<&str>, seconds: u32) -> Result<Done, String
         .find_map(|line| line.strip_prefix("+F:")?.rsplit(':').next()?.parse::<f64>().ok());
     let rate = rate.ok_or_else(|| format!("openssl printed {}", finished.output.trim()))?;
     let seconds = f64::from(seconds);
-    Ok(Done {
+    Ok(RoundFigures {
         operations: rate * seconds / SECTOR_BYTES as f64,
         seconds,
         cpu_seconds: finished.cpu_seconds,
