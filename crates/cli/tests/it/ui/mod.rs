@@ -636,7 +636,7 @@ fn a_page_that_only_looks_has_no_buttons() {
 #[test]
 fn three_questions_are_answered_on_the_page_by_keyboard() {
     let Some(chromium) = chromium() else { return };
-    let place = Place::new();
+    let place = UiFolder::new();
     let page = place.page(&["--lang", "en"]);
     let mut browser = Browser::start(&chromium);
     browser.resize(380, false);
