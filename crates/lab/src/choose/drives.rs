@@ -236,7 +236,16 @@ fn own(path: &Path, measure: bool) -> Result<Drive, Error> {
     let known = is_device.then(|| host::guard::look_at(path)).flatten();
     let size_bytes = match &known {
         Some(drive) => drive.size_bytes,
-        None => stacks::dry(&member.node(), None)?.size_bytes,
+        None => stacks::dry(&member.node(), None)
+            .map_err(|error| match is_device {
+                true => Error::refused(format!(
+                    "{}: no drive that can be used ({error}); choose without it, or look at its \
+                    cable",
+                    path.display()
+                )),
+                false => error,
+            })?
+            .size_bytes,
     };
     let own_name = known.as_ref().and_then(|drive| drive.model.clone());
     // A path says where it is and not what: drives without a product's name are alike by size.
