@@ -44,8 +44,12 @@ impl Asked {
         if let Some(name) = &self.file_system {
             FileSystem::named(name)?;
         }
+        let drives = Drives::read(&self.drives, false)?;
+        if !drives.are_modelled() {
+            return Err(Error::usage("these would be measured: only models are asked here"));
+        }
         Ok(Question {
-            drives: Drives::read(&self.drives, false)?,
+            drives,
             work: Work::read(&self.work)?,
             survive: self.survive,
             capacity_bytes: None,
