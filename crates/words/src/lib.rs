@@ -4,10 +4,10 @@
 //! in_language(ja, || html(…)) ── say!(NAME, figure = …) ── catalogue: NAME: "English", "日本語"
 //! ```
 //!
-//! A text is in one language, and its sentences are made deep inside: so the language belongs to the
-//! thread while one text is made, and is English otherwise. What comes from outside (names, flags,
-//! facts, what a plan says of itself) stays as it is, and so does what programs read. Each crate
-//! that speaks to people has a catalogue of its own.
+//! A text is in one language, and its sentences are made deep inside: so the language belongs to
+//! the thread while one text is made, and is English otherwise. What comes from outside (names,
+//! flags, facts, what a plan says of itself) stays as it is, and so does what programs read. Each
+//! crate that speaks to people has a catalogue of its own.
 
 use std::cell::Cell;
 

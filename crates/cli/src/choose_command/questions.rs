@@ -90,7 +90,7 @@ impl<'a> Questions<'a> {
         if able.len() <= 1 {
             place += 1;
         }
-        let read = |words: &[String]| Ok(Drives::read(words, measure)?);
+        let read = |words: &[String]| Drives::read(words, measure);
         match place {
             0 => {
                 escape::err("Which? Their numbers, such as 1 2 3, or Enter for all.");
@@ -132,7 +132,7 @@ impl<'a> Questions<'a> {
             Some(work) => Ok(work),
             None => {
                 escape::err("Which file?");
-                self.sensible(|line| Ok(Work::read(line)?))
+                self.sensible(Work::read)
             }
         }
     }

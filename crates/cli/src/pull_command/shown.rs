@@ -29,15 +29,7 @@ pub(super) fn show(
     if output.json {
         return output.document(&document(arguments, options, guest, outcome));
     }
-    let recorded = match &options.import {
-        Some(source) => say!(PULL_IMPORTED, log = source.log.display()),
-        None => say!(
-            PULL_RECORDED,
-            done = done(options),
-            seconds = format_args!("{:.1}", outcome.recorded_seconds),
-            recordings = options.recordings,
-        ),
-    };
+    let recorded = recorded(options, outcome);
     let of_md = if options.md.is_some() { say!(PULL_OF_MD) } else { String::new() };
     let mut text = simulated.as_ref().map_or(String::new(), |simulated| format!("{simulated}\n"));
     text += &say!(
@@ -91,6 +83,19 @@ pub(super) fn show(
         text += &format!("  raidloom pull --replay {}\n", first.display());
     }
     output.result(&text)
+}
+
+/// What was recorded, and for how long.
+fn recorded(options: &Options, outcome: &Outcome) -> String {
+    match &options.import {
+        Some(source) => say!(PULL_IMPORTED, log = source.log.display()),
+        None => say!(
+            PULL_RECORDED,
+            done = done(options),
+            seconds = format_args!("{:.1}", outcome.recorded_seconds),
+            recordings = options.recordings,
+        ),
+    }
 }
 
 /// What was done while it was recorded.

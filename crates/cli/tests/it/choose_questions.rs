@@ -217,7 +217,7 @@ fn nothing_but_yes_lets_drives_be_measured() {
         terminal.press(keys);
         let (ended, screen) = terminal.end();
         assert_eq!(ended, Some(code), "{keys:?}: {screen}");
-        assert_eq!((holds(), left_in(folder.path())), (before.clone(), 0), "{keys:?}");
+        assert_eq!((holds(), left_in(folder.path())), (before, 0), "{keys:?}");
     }
     let Some(mut terminal) = Terminal::start("choose_consents", folder.path(), &line) else {
         return;

@@ -45,8 +45,8 @@ impl Excerpt {
     }
 }
 
-/// Leaves a comparison so many configurations: the baseline, what is taken or tied with it, and those
-/// with the highest scores.
+/// Leaves a comparison so many configurations: the baseline, what is taken or tied with it, and
+/// those with the highest scores.
 fn keep_best(comparison: &mut Comparison, share: usize) {
     let mut ranks: BTreeMap<&str, f64> = BTreeMap::new();
     for score in comparison.overall().into_iter().flat_map(|kind| &kind.scores) {

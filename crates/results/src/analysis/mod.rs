@@ -94,10 +94,7 @@ pub fn analyse(run: &Run) -> Analysis {
         .map(|members| comparison(plan, &ballot, members, &metrics, headlines, &run.host))
         .collect();
 
-    let latencies = comparisons
-        .iter()
-        .fold(LatencyRange::default(), |known, comparison| known.with(&comparison.cells));
-    comparisons.iter_mut().for_each(|comparison| comparison.latencies = latencies);
+    LatencyRange::tell(&mut comparisons);
 
     let mut warnings: Vec<Warning> =
         run.notes.iter().map(|text| Warning::Note { text: text.clone() }).collect();

@@ -346,8 +346,8 @@ impl VisitOrder {
         sum
     }
 
-    /// [`drawn_orders`] of a score; none of interleaved workloads, each of which has an order of its
-    /// own.
+    /// [`drawn_orders`] of a score; none of interleaved workloads, each of which has an order of
+    /// its own.
     pub(super) fn score_draw(
         &self,
         counted: &[(usize, &Workload, &str)],

@@ -527,9 +527,15 @@ pub struct LatencyRange {
 }
 
 impl LatencyRange {
+    /// Tells each comparison how long the requests of all of them took.
+    pub(super) fn tell(comparisons: &mut [Comparison]) {
+        let known = |known: Self, comparison: &Comparison| known.with(&comparison.cells);
+        let range = comparisons.iter().fold(Self::default(), known);
+        comparisons.iter_mut().for_each(|comparison| comparison.latencies = range);
+    }
+
     /// That of some cells and of what is known already.
-    #[must_use]
-    pub(super) fn with(self, cells: &[Cell]) -> Self {
+    fn with(self, cells: &[Cell]) -> Self {
         let largest = |name: &str, known: f64| {
             let own = cells.iter().flat_map(|cell| &cell.metrics);
             let own = own.filter(|metric| metric.name == name);
