@@ -39,8 +39,8 @@ pub(crate) fn tail_unit(analysis: &Analysis) -> Unit {
 /// `cell` is the configuration's index times the number of workloads, plus the workload's; `figure`
 /// is in the unit of its workload and the 99th percentile (`tail`) in that of [`tail_unit`], `null`
 /// where there is none. `blocks` are the numbers of blocks with how many trials follow each other
-/// in it; `flags` go by the trial's index, each the index of a text. `cells` are the medians of each
-/// configuration and workload, `units` those of each workload.
+/// in it; `flags` go by the trial's index, each the index of a text. `cells` are the medians of
+/// each configuration and workload, `units` those of each workload.
 pub(crate) fn data(run: &Run, analysis: &Analysis) -> Value {
     let plan = &run.plan;
     let trials = &run.trials[..count(run)];

@@ -67,7 +67,8 @@ pub struct Disk {
 
 impl Disk {
     /// Opens `device` on `reactor`. It has FUA and zeroes, of its own or emulated
-    /// ([`block::EmulatingDevice`]). `name` is what the guest reads as its serial number, 20 bytes of it.
+    /// ([`block::EmulatingDevice`]). `name` is what the guest reads as its serial number, 20 bytes
+    /// of it.
     ///
     /// # Errors
     /// Those of [`Device::open`].
