@@ -6,6 +6,7 @@
 //!      model      seeded random requests against a ledger of what reads may find
 //!      crash      a crash at every moment of a history, over members that can crash
 //!   Memory        an array of bytes with delays, a volatile cache and faults on demand
+//!   LyingFlush    a device that answers flushes without carrying them out
 //!   Empty         a layer that adds nothing: the model of a layer and the measure of its cost
 //!   made_up       runs of known truth, to count how often a claim is false
 //!   python        where packages of Python are
@@ -29,6 +30,7 @@ mod empty;
 pub mod golden;
 mod ledger;
 mod looks;
+mod lying_flush;
 pub mod made_up;
 mod memory;
 pub mod model;
@@ -43,6 +45,7 @@ pub use browser::Browser;
 pub use chromium::chromium;
 pub use empty::Empty;
 pub use looks::{Distance, KeptPictures, Picture};
+pub use lying_flush::LyingFlush;
 pub use memory::{Fault, Memory};
 pub use python::{GET_PYTHON_PACKAGES, python_packages};
 pub use skip::{say_missing, say_skipped};

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use block::{
     Blocking, Channel, Completion, ContractCheck, Device, DiscardSupport, Error, ErrorKind, Info,
-    Node, Op, Reactor, Request, Support,
+    Node, Reactor, Request, Support,
 };
 use cache::{
     DeltaState, Facts, LeafFacts, Overlay, OverlayOptions, commit, discard, examine, seal_delta,
 };
 use reactor::{Random, derive_seed};
 use testkit::crash::{self, Crashable, Options, Rig};
-use testkit::{Fault, Memory, conformance};
+use testkit::{Fault, LyingFlush, Memory, conformance};
 
 const KEEP: OverlayOptions = OverlayOptions { keep: true };
 const THROW_AWAY: OverlayOptions = OverlayOptions { keep: false };
@@ -184,42 +184,10 @@ fn crashes_everywhere_lose_nothing_durable() {
     assert!(crashes > 2000, "{crashes} crashes");
 }
 
-/// A delta that lies: it answers each flush without carrying it out.
-struct Liar(Arc<dyn Device>);
-struct LyingChannel(Box<dyn Channel>, Vec<Completion>);
-
-impl Device for Liar {
-    fn info(&self) -> &Info {
-        self.0.info()
-    }
-    fn describe(&self) -> Node {
-        self.0.describe()
-    }
-    fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
-        Ok(Box::new(LyingChannel(self.0.open(depth, reactor)?, Vec::new())))
-    }
-}
-
-impl Channel for LyingChannel {
-    fn submit(&mut self, request: Request) {
-        match request.op {
-            Op::Flush => self.1.push(request.complete(Ok(()))),
-            _ => self.0.submit(request),
-        }
-    }
-    fn poll(&mut self, done: &mut Vec<Completion>) {
-        self.0.poll(done);
-        done.append(&mut self.1);
-    }
-    fn in_flight(&self) -> u32 {
-        self.0.in_flight() + self.1.len() as u32
-    }
-}
-
 #[test]
 fn a_delta_that_does_not_flush_is_found_out() {
     let found =
-        (0..6).filter_map(|seed| crash_everywhere(seed, |delta| Arc::new(Liar(delta))).err());
+        (0..6).filter_map(|seed| crash_everywhere(seed, |delta| Arc::new(LyingFlush(delta))).err());
     assert!(
         found.into_iter().any(|violation| violation.rule == "C28"),
         "a mistake that no crash shows"

@@ -7,13 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use block::{
-    Blocking, BufMut, Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Node,
-    Op, Reactor, Request, Support,
+    Blocking, BufMut, Device, DiscardSupport, Error, ErrorKind, Info, Op, Reactor, Support,
 };
 use image::{ImageDevice, ImageHeader, ImageOptions, ImageUse};
 use reactor::Random;
 use testkit::crash::{self, Crashable, Options, Rig};
-use testkit::{Memory, conformance};
+use testkit::{LyingFlush, Memory, conformance};
 
 use crate::support::{disk, file, has_qemu, holding, shell};
 
@@ -85,38 +84,6 @@ fn an_image_that_is_written_to_keeps_the_contract() {
             conformance::run(make, Reactor::virtual_clock, 3)
                 .unwrap_or_else(|violation| panic!("{name}: {violation}"));
         }
-    }
-}
-
-/// A file that lies: it answers each flush without carrying it out.
-struct Liar(Arc<dyn Device>);
-struct LyingChannel(Box<dyn Channel>, Vec<Completion>);
-
-impl Device for Liar {
-    fn info(&self) -> &Info {
-        self.0.info()
-    }
-    fn describe(&self) -> Node {
-        self.0.describe()
-    }
-    fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
-        Ok(Box::new(LyingChannel(self.0.open(depth, reactor)?, Vec::new())))
-    }
-}
-
-impl Channel for LyingChannel {
-    fn submit(&mut self, request: Request) {
-        match request.op {
-            Op::Flush => self.1.push(request.complete(Ok(()))),
-            _ => self.0.submit(request),
-        }
-    }
-    fn poll(&mut self, done: &mut Vec<Completion>) {
-        done.append(&mut self.1);
-        self.0.poll(done);
-    }
-    fn in_flight(&self) -> u32 {
-        self.0.in_flight() + self.1.len() as u32
     }
 }
 
@@ -217,7 +184,8 @@ fn a_file_that_does_not_flush_is_found_out() {
     let folder = tempfile::tempdir().unwrap();
     small_images(folder.path());
     let lies = |seed| {
-        crash_everywhere(folder.path(), "plain", seed, |file| Arc::new(Liar(file)), |_, _| ()).err()
+        crash_everywhere(folder.path(), "plain", seed, |file| Arc::new(LyingFlush(file)), |_, _| ())
+            .err()
     };
     assert!((0..4).find_map(lies).is_some(), "lost flushes are not noticed");
 }
