@@ -276,7 +276,7 @@ fn rows(choice: &Choice) -> Vec<(String, String)> {
 }
 
 fn power_cuts_text(found: &PowerCuts) -> String {
-    let percent = format!("{:.1}", found.at_most_percent);
+    let percent = numbers::at_most(found.at_most_percent);
     match found.lost {
         0 => say!(CHOICE_POWER_CUTS, cuts = found.cuts, percent = percent),
         lost => say!(CHOICE_POWER_LOST, lost = lost, cuts = found.cuts, percent = percent),

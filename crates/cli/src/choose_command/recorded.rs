@@ -70,7 +70,7 @@ impl RecordingHints {
         }
         if !self.changes.is_empty() {
             let changes: Vec<String> = self.changes.iter().map(changed_text).collect();
-            output.result(&format!("  {:<18} {}", "would change it", changes.join("; ")))?;
+            output.result(&format!("  {:<18} {}", "may change it", changes.join("; ")))?;
         }
         Ok(())
     }
@@ -96,8 +96,8 @@ impl HelpfulCache {
 fn changed_text(changed: &ChangedChoice) -> String {
     let name = ::report::layout_name(&changed.layout);
     match changed.change {
-        WorkChange::Writes(times) => format!("with {times} times the writes, {name}"),
-        WorkChange::Speed(times) => format!("{times} times faster, {name}"),
+        WorkChange::Writes(times) => format!("with {times} times the writes, {name} (modelled)"),
+        WorkChange::Speed(times) => format!("{times} times faster, {name} (modelled)"),
     }
 }
 

@@ -319,8 +319,8 @@ words::catalogue! {
     EVERY_TRIAL: "Every trial", "全試行";
     EVERY_TRIAL_NOTE: "In the order in which they were run. Click the head of a column to sort by it. The figure is the one that the workload is judged by; beside it stands how far it is from the median of its cell.",
         "実行順に並んでいます。列見出しを押すと並べ替えます。値はワークロードの判定に使う指標で、その隣はセルの中央値からの差です。";
-    EXCERPT: "Charts and tables show the best {shown} of {all} configurations; summary.csv beside this page (report RUN --csv FILE) has all of them.",
-        "図と表は {all} 構成のうち上位 {shown} 構成です。全構成はこのページと同じ場所の summary.csv(report RUN --csv FILE)にあります。";
+    EXCERPT: "Charts and tables show the best {shown} of {all} configurations; the run's summary.csv has all of them (report RUN --csv FILE).",
+        "図と表は {all} 構成のうち上位 {shown} 構成です。全構成は測定結果の summary.csv(report RUN --csv FILE)にあります。";
     FIRST_TRIALS: " This page holds the first {held} of {trials} trials; all are in trials.jsonl.",
         "このページには {trials} 試行のうち最初の {held} 試行があります。全試行は trials.jsonl にあります。";
     SHOW_TRIALS: "Show {trials}", "{trials}を表示";
