@@ -235,7 +235,7 @@ mod tests {
         text.lines().map(|line| line.trim().to_owned()).collect()
     }
 
-    /// Issue 12: "at `trace` every request can be followed through the layers by its tag".
+    /// "at `trace` every request can be followed through the layers by its tag".
     #[test]
     fn a_request_is_followed_through_the_layers_by_its_tag() {
         let below = TracedChannel::new(Leaf::default(), &Node::leaf("file", "b.img"));

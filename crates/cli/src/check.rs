@@ -366,7 +366,7 @@ mod tests {
         assert!(attaching_by(false, true).unwrap_err().contains("FUSE"));
     }
 
-    /// Issue 29, number 30: "`check` says what is really missing (kernel or program)".
+    /// "`check` says what is really missing (kernel or program)".
     #[test]
     fn what_is_missing_is_the_program_or_the_kernel_and_so_is_the_remedy() {
         let exfat = FileSystem::named("exfat").unwrap();

@@ -208,7 +208,7 @@ impl From<block::Error> for Error {
 mod tests {
     use super::*;
 
-    /// Issue 12: "One error type from the device to the exit code, source kept."
+    /// "One error type from the device to the exit code, source kept."
     #[test]
     fn the_kernels_number_is_found_behind_the_last_line() {
         let leaf = || {
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(Error::failed("nothing was asked of the kernel").errno(), None);
     }
 
-    /// Issue 29, number 30: "an errno alone is no message".
+    /// "an errno alone is no message".
     #[test]
     fn what_the_systems_words_do_not_tell_is_said() {
         let texts = |error: fn() -> io::Error| {
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(texts(|| Errno::IO.into()), "a.sock: Input/output error (os error 5)");
     }
 
-    /// Issue 29, number 30: "one exit code everywhere": a filter answers EPERM and an old kernel
+    /// "one exit code everywhere": a filter answers EPERM and an old kernel
     /// ENOSYS, which are refusals and usage errors where a file is meant.
     #[test]
     fn no_io_uring_is_a_failure_of_the_machine_on_every_way_up() {

@@ -113,7 +113,7 @@ mod tests {
         words(name, given, stripe, size).join(" ")
     }
 
-    /// Issue 29, number 27: "`mount --fs`, plans and exports tell mkfs chunk and width".
+    /// "`mount --fs`, plans and exports tell mkfs chunk and width".
     #[test]
     fn makers_are_told_of_stripes_in_their_own_units() {
         assert_eq!(told("ext4", "", LARGE), "-b 4096 -E stride=16,stripe_width=48");

@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(attributes("nosuid,loop"), None, "mount makes the loop device");
     }
 
-    /// Issue 29, number 30: "'wrong fs type' for a mount option that ext4 does not know".
+    /// "'wrong fs type' for a mount option that ext4 does not know".
     #[test]
     fn an_option_that_the_file_system_does_not_know_is_named() {
         if fsopen("ext4", FsOpenFlags::FSOPEN_CLOEXEC).is_err() {

@@ -63,7 +63,7 @@ impl From<RingMissing> for io::Error {
 mod tests {
     use super::*;
 
-    /// Issue 29, number 30: "io_uring missing is one sentence".
+    /// "io_uring missing is one sentence".
     #[test]
     fn whatever_the_kernel_answers_io_uring_is_named_and_what_helps() {
         for errno in [Errno::PERM, Errno::NOSYS, Errno::ACCESS, Errno::INVAL] {

@@ -89,7 +89,7 @@ fn lines_that_are_no_requests_are_refused_and_do_no_harm() {
     running.stop();
 }
 
-/// Issue 12: "a running server's level can be changed through its control socket".
+/// "a running server's level can be changed through its control socket".
 #[test]
 fn a_running_servers_level_can_be_changed_through_its_control_socket() {
     serve::log::start(0).expect("the first log of this process");
@@ -111,7 +111,7 @@ fn a_running_servers_level_can_be_changed_through_its_control_socket() {
     running.stop();
 }
 
-/// Issue 12: "One error type from the device to the exit code, source kept."
+/// "One error type from the device to the exit code, source kept."
 #[test]
 fn the_kernels_number_is_found_behind_what_a_server_says() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! Issue 13: work in a guest, as a user asks for it.
+//! Work in a guest, as a user asks for it.
 //!
 //! Without the kernel (`raidloom guest build`) the tests that boot one are skipped; in CI that is a
 //! failure.

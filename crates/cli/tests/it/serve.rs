@@ -597,7 +597,7 @@ fn a_mounted_array_is_not_stopped() {
     assert!(bench.is_clean());
 }
 
-/// Issue 29, number 27: "tell mkfs chunk and width"; number 30: "'wrong fs type' for a mount option
+/// "tell mkfs chunk and width"; "'wrong fs type' for a mount option
 /// that ext4 does not know".
 #[test]
 fn a_file_system_knows_the_stripes_of_its_array_and_names_options_that_it_does_not_know() {
@@ -772,7 +772,7 @@ fn a_command_is_served_as_long_as_it_runs() {
     assert!(bench.is_clean());
 }
 
-/// Issue 13: "The same vhost-user-blk server without time travel serves real VMs: `array start
+/// "The same vhost-user-blk server without time travel serves real VMs: `array start
 /// --vhost-user PATH`".
 #[test]
 fn a_socket_for_virtual_machines_is_there_as_long_as_the_array() {

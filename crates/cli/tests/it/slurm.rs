@@ -1,4 +1,4 @@
-//! Issue 18: a run as an array job of Slurm. Debian's munged, slurmctld and two slurmd are started
+//! A run as an array job of Slurm. Debian's munged, slurmctld and two slurmd are started
 //! for it on this machine, on loopback, in a folder of their own, and end with the test.
 //!
 //! ```text

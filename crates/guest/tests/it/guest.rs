@@ -1,4 +1,4 @@
-//! Issue 13, with a real kernel: what happens inside a guest takes the time that its disks say, and
+//! With a real kernel: what happens inside a guest takes the time that its disks say, and
 //! is the same each time.
 //!
 //! Without the kernel (`raidloom guest build`) these tests are skipped; in CI that is a failure.

@@ -312,7 +312,7 @@ fn slow(seed: u64) -> Arc<dyn Device> {
     Arc::new(Memory::new(DISK_BYTES).delayed(seed, Duration::from_millis(10)))
 }
 
-/// Issue 13: "Message order under fuzzed timers and thousands of random requests: time never goes
+/// "Message order under fuzzed timers and thousands of random requests: time never goes
 /// back, no completion is early".
 #[test]
 fn time_never_goes_back_and_no_completion_is_early_or_late() {

@@ -1,4 +1,4 @@
-//! Issue 18: runs in parts, joined again. "A modelled plan gives byte-equal trials on 1, 2 and 64
+//! Runs in parts, joined again. "A modelled plan gives byte-equal trials on 1, 2 and 64
 //! shards."
 
 #![expect(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]

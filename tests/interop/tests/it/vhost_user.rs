@@ -12,7 +12,7 @@ use stack::{BuildContext, NoFiles};
 const SEED: u64 = 20_261_122;
 const MIB: usize = 1 << 20;
 
-/// Issue 13: "The same vhost-user-blk server without time travel serves real VMs", a whole Linux
+/// "The same vhost-user-blk server without time travel serves real VMs", a whole Linux
 /// among them: mkfs, mount, files, discard, zeroes, flushes.
 #[test]
 fn the_kernels_driver_makes_a_drive_of_it() {
