@@ -241,8 +241,10 @@ fn rows(choice: &Choice) -> Vec<(String, String)> {
     if let Some(rebuild) = choice.rebuild {
         let text = say!(
             CHOICE_REBUILD,
-            time = hours(rebuild.idle_seconds),
+            time = duration(rebuild.idle_seconds),
+            busy = duration(rebuild.busy_seconds),
             chance = one_in(rebuild.loss_chance),
+            busy_chance = one_in(rebuild.busy_loss_chance),
             rate = format!("{:.1}", 100.0 * rebuild.annual_failure_rate)
         );
         rows.push((say!(CHOICE_REBUILD_LABEL), text));
@@ -332,10 +334,11 @@ fn not_known(choice: &Choice) -> String {
 }
 
 /// `15 h`, `40 min`.
-fn hours(seconds: f64) -> String {
+fn duration(seconds: f64) -> String {
     match seconds {
         ..5_400.0 => say!(CHOICE_MINUTES, time = format!("{:.0}", (seconds / 60.0).max(1.0))),
-        _ => say!(CHOICE_HOURS, time = format!("{:.0}", seconds / 3600.0)),
+        ..172_800.0 => say!(CHOICE_HOURS, time = format!("{:.0}", seconds / 3600.0)),
+        _ => say!(CHOICE_DAYS, time = format!("{:.0}", seconds / 86_400.0)),
     }
 }
 

@@ -164,13 +164,19 @@ pub struct Rival {
     pub more_bytes: i64,
 }
 
-/// How long a drive that died takes to be filled anew.
+/// How long a drive that died takes to be filled anew, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rebuild {
-    /// At the speed of the drive, with no other work: what its model comes to.
+    /// With no other work: at the speed of the slowest drive's model, or at the most that a rebuild
+    /// takes by default (`sync_speed_max`).
     pub idle_seconds: f64,
-    /// The chance that meanwhile so many more drives die that data are lost.
+    /// Beside work that never pauses: at the rate down to which a rebuild yields by default
+    /// (`sync_speed_min`).
+    pub busy_seconds: f64,
+    /// The chance that so many more drives die in the idle time that data are lost.
     pub loss_chance: f64,
+    /// The same in the busy time.
+    pub busy_loss_chance: f64,
     /// What that takes as the share of drives that die in a year.
     pub annual_failure_rate: f64,
 }

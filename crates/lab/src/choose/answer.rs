@@ -9,6 +9,7 @@
 
 use std::cmp::Reverse;
 
+use array::sync::Limits;
 use host::Error;
 use results::analysis::{Analysis, Comparison, KindResult, MODEL_CASES_MIN, Reservation, analyse};
 use results::choice::{
@@ -222,16 +223,29 @@ impl Question {
                 Some(facts.whole_seconds? * (used_bytes as f64 / facts.size_bytes as f64))
             })
             .collect::<Option<Vec<f64>>>()?;
-        let idle_seconds = seconds.into_iter().fold(0.0, f64::max);
-        // One drive fails meanwhile with this chance.
-        let one = ANNUAL_FAILURE_RATE * idle_seconds / YEAR_SECONDS;
-        let count = shape.members as f64;
-        let loss_chance = match shape.losses() {
-            // Of a drive that died, so many others are in a pair with it that it does not survive.
-            1 => 2.0 * (facts.pairs.of - facts.pairs.count) as f64 / count * one,
-            _ => (count - 1.0) * (count - 2.0) / 2.0 * one.powi(2),
+        let limits = Limits::default();
+        let at_rate = |rate: u64| used_bytes as f64 / rate as f64;
+        let fastest = at_rate(limits.most_bytes_per_second);
+        let idle_seconds = seconds.into_iter().fold(fastest, f64::max);
+        let busy_seconds = at_rate(limits.least_bytes_per_second).max(idle_seconds);
+        let loss_chance = |seconds: f64| {
+            // One drive fails meanwhile with this chance.
+            let one = ANNUAL_FAILURE_RATE * seconds / YEAR_SECONDS;
+            let count = shape.members as f64;
+            match shape.losses() {
+                // Of a drive that died, so many others are in a pair with it that it does not
+                // survive.
+                1 => 2.0 * (facts.pairs.of - facts.pairs.count) as f64 / count * one,
+                _ => (count - 1.0) * (count - 2.0) / 2.0 * one.powi(2),
+            }
         };
-        Some(Rebuild { idle_seconds, loss_chance, annual_failure_rate: ANNUAL_FAILURE_RATE })
+        Some(Rebuild {
+            idle_seconds,
+            busy_seconds,
+            loss_chance: loss_chance(idle_seconds),
+            busy_loss_chance: loss_chance(busy_seconds),
+            annual_failure_rate: ANNUAL_FAILURE_RATE,
+        })
     }
 }
 
@@ -320,4 +334,43 @@ fn same_chunks(entries: &[Entry<'_>], pick: &Entry<'_>) -> Option<[u64; 2]> {
     let below = row[..place].iter().rev().take_while(is_same).count();
     let above = row[place + 1..].iter().take_while(is_same).count();
     (below + above > 0).then(|| [row[place - below].0, row[place + above].0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Drives, Work};
+    use super::*;
+    use results::choice::Scheme;
+
+    fn rebuild(model: &str) -> (u64, Rebuild) {
+        let words = ["4", "x", model].map(str::to_owned);
+        let question = Question {
+            drives: Drives::read(&words, false).unwrap(),
+            work: Work::read("files").unwrap(),
+            survive: 1,
+            capacity_bytes: None,
+            p99: None,
+            file_system: None,
+            file_system_is_run: false,
+            raced: Vec::new(),
+            lost: Vec::new(),
+        };
+        let shape = Shape { scheme: Scheme::NearCopies, copies: 2, members: 4, spares: 0 };
+        let facts = question.facts(shape, Some(mdtools::CHUNK_BYTES));
+        (question.drives.all[0].size_bytes, question.rebuild(shape, &facts).unwrap())
+    }
+
+    /// A disk is filled as fast as it can be, an SSD no faster than rebuilds go by default; both
+    /// give way to work down to the same rate.
+    #[test]
+    fn a_rebuild_goes_between_the_rates_that_md_has_by_default() {
+        let (bytes, disk) = rebuild("wd-red-plus-8tb");
+        assert!(disk.idle_seconds > bytes as f64 / 204.8e6, "{disk:?}");
+        assert_eq!(disk.busy_seconds, bytes as f64 / 1.024e6);
+        let (bytes, flash) = rebuild("samsung-870-evo-1tb");
+        assert_eq!(flash.idle_seconds, bytes as f64 / 204.8e6);
+        assert_eq!(flash.busy_seconds, flash.idle_seconds * 200.0);
+        let chances = flash.busy_loss_chance / flash.loss_chance;
+        assert!((chances - 200.0).abs() < 1e-6, "{chances}");
+    }
 }

@@ -642,7 +642,7 @@ words::catalogue! {
     CHOICE_CHUNK_LABEL: "chunk", "チャンク";
     CHOICE_DEGRADED: "this work runs at {ratio} of its speed", "この用途の速さは {ratio} になる";
     CHOICE_DEGRADED_LABEL: "a drive missing", "1 台欠けると";
-    CHOICE_REBUILD: "{time} at full speed (modelled); meanwhile data are lost in 1 of {chance}, taking {rate} % of drives a year", "最高速度で {time}(モデル)。その間にデータを失うのは {chance} 回に 1 回(年間故障率 {rate} % と仮定)";
+    CHOICE_REBUILD: "{time} idle, up to {busy} beside work (modelled); data lost in 1 of {chance} to {busy_chance} (at {rate} % of drives a year)", "単独で {time}、用途と並行で最長 {busy}(モデル)。その間のデータ損失は {chance}〜{busy_chance} 回に 1 回(年間故障率 {rate} %)";
     CHOICE_REBUILD_LABEL: "rebuild", "再構築";
     CHOICE_POWER_CUTS: "nothing acknowledged lost in {cuts} cuts of modelled drives (at most {percent} %)", "完了を通知した書き込みの消失は {cuts} 回中なし(モデル、最大 {percent} %)";
     CHOICE_POWER_LOST: "acknowledged writes lost in {lost} of {cuts} cuts of modelled drives (at most {percent} %)", "完了を通知した書き込みの消失は {cuts} 回中 {lost} 回(モデル、最大 {percent} %)";
@@ -661,7 +661,7 @@ words::catalogue! {
     CHOICE_OPEN_OWN: "these drives themselves (--measure runs all on them and erases them)", "ドライブ自体の速さ(--measure で測定、全データを消去)";
     CHOICE_OPEN_MODELLED: "drives of your own (name them, --measure)", "手持ちのドライブの速さ(指定し --measure で測定)";
     CHOICE_OPEN_FILES: "drives that are apart: files of one folder share theirs", "別々のドライブでの速さ(1 つのフォルダーのファイルは同じドライブにある)";
-    CHOICE_OPEN_REBUILD: "a rebuild beside this work", "この用途と並行した再構築";
+    CHOICE_OPEN_REBUILD: "speed in a rebuild", "再構築中のこの用途の速さ";
     CHOICE_OPEN_BITMAP: "what its write-intent bitmap costs", "書き込み意図ビットマップの影響";
     CHOICE_OPEN_FILE_SYSTEM: "what {name} adds", "{name} の影響";
     CHOICE_OPEN_POWER: "power cuts (`raidloom pull --guest STACK --fs {name}`)", "電源断の影響(`raidloom pull --guest STACK --fs {name}`)";
@@ -669,6 +669,7 @@ words::catalogue! {
     BETWEEN_OPEN: "; ", "、";
     CHOICE_MINUTES: "{time} min", "{time} 分";
     CHOICE_HOURS: "{time} h", "{time} 時間";
+    CHOICE_DAYS: "{time} days", "{time} 日";
     CHOICE_OPEN_WRITES: "writes of drives with shingles, which are not modelled", "瓦記録ドライブの書き込み(モデル化していない)";
     CHOICE_NOTHING_OPEN: "nothing that was asked", "質問の範囲では特になし";
     CHOICE_OR: "or", "または";

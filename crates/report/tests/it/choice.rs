@@ -67,7 +67,9 @@ fn choice() -> Choice {
         degraded: Some(0.74),
         rebuild: Some(Rebuild {
             idle_seconds: 50_400.0,
+            busy_seconds: 7_800_000.0,
             loss_chance: 1.0 / 42_000.0,
+            busy_loss_chance: 1.0 / 270.0,
             annual_failure_rate: 0.015,
         }),
         power_cuts: Some(PowerCuts {
