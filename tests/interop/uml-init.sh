@@ -36,6 +36,8 @@ done
 export MEMBERS TMPDIR=/run/tmp HOME=/run/tmp
 cd "$folder" || cd /
 
+# shellcheck disable=SC1090 # the test's own
+[ -z "$first" ] || . "$script" "${arguments[@]}"
 "$script" "${arguments[@]}"
 status=$?
 

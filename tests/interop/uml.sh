@@ -8,6 +8,8 @@
 #   -w FOLDER   a folder that the script may write; may be given several times
 #   -d SOCKET   a vhost-user-blk disk, /dev/vda and so on; may be given several times
 #   -c          cut the power when the script ends: nothing is synced, no array is stopped
+#   -i          SCRIPT is read by the machine's first process, and takes its place: its end is that `echo CODE >/dev/tty3` and then the
+#               machine is switched off. What it writes to is /dev/tty1 and /dev/tty2, and disks have serial numbers: DRIVE-a and so on
 #   -v          the kernel's messages on stderr
 #
 # The kernel is user-mode Linux: an ordinary process that boots in a few seconds and ends with this script.
@@ -33,14 +35,15 @@ refuse() {
     exit 126
 }
 
-seconds=60 memory=256M verbose= cut= writable=() disks=()
-while getopts t:m:w:d:cv option; do
+seconds=60 memory=256M verbose= cut= first= writable=() disks=()
+while getopts t:m:w:d:civ option; do
     case $option in
         t) seconds=$OPTARG ;;
         m) memory=$OPTARG ;;
         w) writable+=("$(realpath -e -- "$OPTARG")") || refuse "$OPTARG is no folder" ;;
         d) disks+=("virtio_uml.device=$(realpath -- "$OPTARG"):2") ;;
         c) cut=1 ;;
+        i) first=1 ;;
         v) verbose=1 ;;
         *) refuse "see the head of $0 for its options" ;;
     esac
@@ -91,7 +94,7 @@ trap 'exit 143' TERM HUP
     printf ')\nwritable=('
     [ ${#writable[@]} = 0 ] || printf '%q ' "${writable[@]}"
     printf ')\n'
-    printf 'member_count=%d cut=%s\n' "${#images[@]}" "$cut"
+    printf 'member_count=%d cut=%s first=%s\n' "${#images[@]}" "$cut" "$first"
 } >"$room/settings"
 cp -- "$here/uml-init.sh" "$room/init"
 chmod 755 "$room/init"
@@ -99,7 +102,7 @@ chmod 755 "$room/init"
 for index in "${!images[@]}"; do
     letter=$(printf "\\x$(printf %x $((97 + index)))")
     ln -s -- "${images[index]}" "$room/$letter"
-    disks+=("ubd$letter${modes[index]}=$room/$letter")
+    disks+=("ubd$letter${modes[index]}=$room/$letter${first:+,,DRIVE-$letter}")
 done
 
 : >"$room/stdout" >"$room/stderr" >"$room/console"

@@ -7,6 +7,7 @@ mod nbd;
 mod nbd_hosts;
 mod nbd_leaf;
 mod nested;
+mod reboot;
 mod refused;
 mod running;
 mod vhost_user;

@@ -6,7 +6,7 @@
 mod cached;
 mod crash;
 mod members;
-mod room;
+pub(crate) mod room;
 mod udev;
 mod uml;
 

@@ -13,8 +13,25 @@ use serde_json::Value;
 /// How long a program may take before it counts as hanging, in seconds.
 const PATIENCE_SECONDS: &str = "240";
 
-/// Whether the test can go on. What it lacks is said; in CI that is a failure.
+/// Whether the test can go on: as root, with loop devices, FUSE and these programs. What it lacks
+/// is said; in CI that is a failure.
 pub(crate) fn is_possible(test: &str, programs: &[(&str, &str)]) -> bool {
+    if !has_programs(test, programs) {
+        return false;
+    }
+    let missing = if !rustix::process::geteuid().is_root() {
+        "only root may make loop devices and mount"
+    } else if !Path::new("/dev/loop-control").exists() || !Path::new("/dev/fuse").exists() {
+        "no loop devices or no FUSE in this kernel: modprobe loop fuse"
+    } else {
+        return true;
+    };
+    testkit::missing!("{test}: {missing}");
+    false
+}
+
+/// Whether these programs are there, each with the package that it is in.
+pub(crate) fn has_programs(test: &str, programs: &[(&str, &str)]) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> =
         std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]).collect();
@@ -24,17 +41,10 @@ pub(crate) fn is_possible(test: &str, programs: &[(&str, &str)]) -> bool {
         .filter(|(program, _)| !is_there(program))
         .map(|(_, package)| *package)
         .collect();
-    let missing = if !packages.is_empty() {
-        format!("apt-get install {}", packages.join(" "))
-    } else if !rustix::process::geteuid().is_root() {
-        "only root may make loop devices and mount".to_owned()
-    } else if !Path::new("/dev/loop-control").exists() || !Path::new("/dev/fuse").exists() {
-        "no loop devices or no FUSE in this kernel: modprobe loop fuse".to_owned()
-    } else {
-        return true;
-    };
-    testkit::missing!("{test}: {missing}");
-    false
+    if !packages.is_empty() {
+        testkit::missing!("{test}: apt-get install {}", packages.join(" "));
+    }
+    packages.is_empty()
 }
 
 /// Whether this kernel knows a file system.

@@ -1,0 +1,66 @@
+#!/bin/bash
+# What a machine does once it has started, by systemd; see reboot-uml.sh and tests/it/reboot.rs.
+#
+#   reboot-task.sh FOLDER FILES
+#
+# FOLDER/todo has what is to be done, a word a line; FILES is a folder that is copied. The array `tank` is raidloom's, on the drives b to
+# e; `vault` is the kernel's, on f to i.
+set -u
+folder=$1 files=$2
+cd "$folder" || exit 1
+
+. "$(dirname "$0")/uml-must.sh"
+
+# Started is a machine that has nothing left to start. What waits for a drive is left to do until systemd gives it up.
+while [ -n "$(systemctl --no-legend list-jobs)" ]; do sleep 0.2; done
+
+drives() { printf '/dev/disk/by-id/ubd-DRIVE-%s\n' "$@"; }
+
+choose_for() {
+    local name=$1
+    shift
+    # shellcheck disable=SC2046 # names without blanks
+    must raidloom choose $(drives "$@") --work own.toml --survive 0 --file-system ext4 -o "run-$name"
+}
+
+# What is in a mounted file system, and what of the array.
+look() {
+    local name=$1
+    mountpoint -q "/srv/$name" || { echo "$name: not mounted"; return; }
+    [ "$(findmnt -n -o FSTYPE "/srv/$name")" = ext4 ] || echo "$name: no ext4"
+    diff -r "$files" "/srv/$name/files" >&2 && echo "$name: the files are there"
+}
+
+while read -r what <&3; do
+    case $what in
+        choose)
+            choose_for tank b c d e
+            choose_for vault f g h i
+            ;;
+        make)
+            must raidloom choose --from run-tank --do --mount /srv/tank --erase-signature --erase=DRIVE-{b,c,d,e}
+            must bash -e vault.sh
+            for name in tank vault; do must cp -r "$files" "/srv/$name/files"; done
+            ;;
+        look)
+            look tank
+            look vault
+            raidloom array status --test tank >/run/status && echo "tank: every member is there"
+            echo "md has: $(sed -n 's/^md[0-9_a-z]* : active \(([a-z-]*) \)\{0,1\}\(raid[0-9]*\) .*/\2/p' /proc/mdstat)," \
+                "of $(grep -o 'ubd[a-z]\[' /proc/mdstat | sort | tr -d '\n[')"
+            echo "failed: $(systemctl --no-legend --plain --failed)"
+            ;;
+        take-down)
+            must systemctl disable --now raidloom@tank.service
+            must rm /etc/raidloom/tank.toml
+            must umount /srv/vault
+            must mdadm --stop /dev/md/vault
+            sed -i /vault/d /etc/fstab /etc/mdadm/mdadm.conf
+            ;;
+        forget)
+            must systemctl disable raidloom@tank.service
+            sed -i /vault/d /etc/fstab
+            ;;
+    esac
+done 3<todo
+echo done
