@@ -7,6 +7,9 @@ use std::sync::Arc;
 
 use reactor::RingMissing;
 use rustix::io::Errno;
+use words::{Message, Text, statement};
+
+use crate::catalogue;
 
 /// What went wrong, as far as a caller may have to tell cases apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,7 +51,7 @@ pub struct Error(Box<Body>);
 
 struct Body {
     kind: ErrorKind,
-    context: String,
+    context: Text,
     source: Option<Arc<dyn StdError + Send + Sync>>,
     /// The context tells of the source already.
     told: bool,
@@ -57,7 +60,7 @@ struct Body {
 impl Error {
     /// An error of `kind`; `context` is the line a person reads.
     #[must_use]
-    pub fn new(kind: ErrorKind, context: impl Into<String>) -> Error {
+    pub fn new(kind: ErrorKind, context: impl Into<Text>) -> Error {
         Error(Box::new(Body { kind, context: context.into(), source: None, told: false }))
     }
 
@@ -65,7 +68,7 @@ impl Error {
     #[must_use]
     pub fn with_source(
         kind: ErrorKind,
-        context: impl Into<String>,
+        context: impl Into<Text>,
         source: impl Into<Box<dyn StdError + Send + Sync>>,
     ) -> Error {
         let source: Box<dyn StdError + Send + Sync> = source.into();
@@ -75,8 +78,8 @@ impl Error {
 
     /// From an error of the system, with the place where it came up.
     #[must_use]
-    pub fn from_io(context: impl Into<String>, error: io::Error) -> Error {
-        let text = format!("{}: {}", context.into(), io_text(&error));
+    pub fn from_io(context: impl Into<Text>, error: io::Error) -> Error {
+        let text = io_text(&error).at(context);
         Error::with_source(kind_of(&error), "", error).retold(text)
     }
 
@@ -88,16 +91,26 @@ impl Error {
 
     /// The same error, seen from one layer further up: `place: what it was`.
     #[must_use]
-    pub fn at(mut self, place: impl fmt::Display) -> Error {
-        self.0.context = format!("{place}: {}", self.0.context);
+    pub fn at(mut self, place: impl Into<Text>) -> Error {
+        self.0.context = std::mem::take(&mut self.0.context).at(place);
         self
     }
 
     /// The same error in other words, which tell what there is to tell of its source.
     #[must_use]
-    pub fn retold(mut self, text: impl Into<String>) -> Error {
+    pub fn retold(mut self, text: impl Into<Text>) -> Error {
         (self.0.context, self.0.told) = (text.into(), true);
         self
+    }
+
+    /// What it says, with what was behind it.
+    #[must_use]
+    pub fn text(&self) -> Text {
+        let text = self.0.context.clone();
+        match &self.0.source {
+            Some(source) if !self.0.told => text.and(format_args!(": {source}")),
+            _ => text,
+        }
     }
 
     /// Another error that tells the same, for each of several requests that one failure ends.
@@ -113,22 +126,38 @@ impl Error {
     }
 }
 
+/// Errors of the system that a person meets, with what they are in other languages than its own.
+const MET: [(Errno, Message); 15] = [
+    // A socket's time is over, or a process could not be started.
+    (Errno::AGAIN, catalogue::TRY_AGAIN),
+    (Errno::MFILE, catalogue::TOO_MANY_FILES),
+    (Errno::NOENT, catalogue::NO_ENTRY),
+    (Errno::ACCESS, catalogue::NO_ACCESS),
+    (Errno::PERM, catalogue::NO_PERMISSION),
+    (Errno::BUSY, catalogue::BUSY),
+    (Errno::NOSPC, catalogue::NO_SPACE),
+    (Errno::IO, catalogue::INPUT_OUTPUT),
+    (Errno::ROFS, catalogue::READ_ONLY_SYSTEM),
+    (Errno::NOTDIR, catalogue::NO_FOLDER),
+    (Errno::ISDIR, catalogue::IS_FOLDER),
+    (Errno::EXIST, catalogue::IS_THERE),
+    (Errno::NOMEM, catalogue::NO_MEMORY),
+    (Errno::CONNREFUSED, catalogue::CONNECTION_REFUSED),
+    (Errno::INVAL, catalogue::INVALID_ARGUMENT),
+];
+
 /// An error of the system in words: its own, and what is meant by them where they alone tell a
 /// person nothing.
 #[must_use]
-pub fn io_text(error: &io::Error) -> String {
-    let meant = match Errno::from_io_error(error) {
-        // A socket's time is over, or a process could not be started.
-        Some(Errno::AGAIN) => {
-            "no answer in time, or no more processes and threads are allowed (ulimit -u)"
-        }
-        Some(Errno::MFILE) => "raise the limit of open files (ulimit -n)",
+pub fn io_text(error: &io::Error) -> Text {
+    let number = Errno::from_io_error(error);
+    match MET.iter().find(|(known, _)| number == Some(*known)) {
+        Some((_, message)) => statement!(*message, system = error.to_string()),
         None if error.kind() == io::ErrorKind::UnexpectedEof && error.get_ref().is_none() => {
-            return "it ends too early".to_owned();
+            catalogue::ENDS_EARLY.into()
         }
-        _ => return error.to_string(),
-    };
-    format!("{error}: {meant}")
+        None => error.to_string().into(),
+    }
 }
 
 /// Which kind an error of the system is.
@@ -161,11 +190,7 @@ impl From<RingMissing> for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0.context)?;
-        match &self.0.source {
-            Some(source) if !self.0.told => write!(f, ": {source}"),
-            _ => Ok(()),
-        }
+        write!(f, "{}", self.text())
     }
 }
 

@@ -11,6 +11,7 @@
 //! channel was opened on.
 
 mod adapter;
+mod catalogue;
 mod error;
 mod extents;
 mod lease;

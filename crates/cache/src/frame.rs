@@ -13,7 +13,7 @@ const SUPERBLOCK_BYTES: usize = 512;
 const CHECKSUM_AT: usize = 508;
 
 pub(crate) fn corrupt(text: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Corrupt, text)
+    Error::new(ErrorKind::Corrupt, text.into())
 }
 
 pub(crate) fn word(bytes: &[u8], at: usize) -> u32 {

@@ -8,6 +8,14 @@ macro_rules! say {
 }
 pub(crate) use say;
 
+/// The same as a text in no language yet, for what is refused.
+macro_rules! statement {
+    ($name:ident $(, $place:ident = $value:expr)* $(,)?) => {
+        ::words::statement!($crate::catalogue::$name $(, $place = $value)*)
+    };
+}
+pub(crate) use statement;
+
 words::catalogue! {
     // check.
     CHECK_WHAT: "WHAT", "項目";
@@ -293,6 +301,105 @@ words::catalogue! {
         "キャッシュ: {mode}、{size} 中 {used} 使用、未書き出し {dirty}: {name}";
     STATUS_CACHE_HITS: "        hits: {reads} of reads, {writes} of writes; {evictions} evictions; {rate}/s written out",
         "        ヒット: 読み込みの {reads}、書き込みの {writes}、追い出し {evictions}、書き出し {rate}/s";
+
+    // What array verbs have done.
+    SET_FAULTY: "set {member} faulty in {array}", "{array} の {member} を故障扱いにしました";
+    MEMBER_REMOVED: "removed {member} from {array}", "{array} から {member} を取り外しました";
+    MEMBER_ADDED: "added {device} to {array}", "{array} に {device} を追加しました";
+    MEMBER_TAKES_OVER: "{device} takes over from {member} in {array}",
+        "{array} の {member} を {device} が引き継ぎます";
+    CHECK_BEGUN: "{name}: check begun", "{name}: 検査を開始しました";
+    REPAIR_BEGUN: "{name}: repair begun", "{name}: 修復を開始しました";
+    RESYNC_BEGUN: "{name}: resync begun", "{name}: 再同期を開始しました";
+    SCRUB_PAUSED: "{name}: scrub paused", "{name}: スクラブを一時停止しました";
+    SCRUB_RESUMED: "{name}: scrub goes on", "{name}: スクラブを再開しました";
+    SCRUB_CANCELLED: "{name}: scrub cancelled", "{name}: スクラブを中止しました";
+    STOPPED: "stopped {array}", "{array} を停止しました";
+    CLEANED_UP: "{name}: its server had died; what it left behind is cleaned up",
+        "{name}: サーバーが異常終了していたため、残っていたものを後始末しました";
+    MADE_AND_MOUNTED: "{name}: {file_system} made and mounted at {point}",
+        "{name}: {file_system} を作成し、{point} にマウントしました";
+    MOUNTED: "{name}: {file_system} mounted at {point}", "{name}: {file_system} を {point} にマウントしました";
+    UNMOUNTED: "unmounted {name}", "{name} をアンマウントしました";
+    CREATED: "created {array}: {level} over {count} members, {size}, uuid {uuid}{sync}",
+        "{array} を作成しました: {level}、メンバー {count} 台、{size}、UUID {uuid}{sync}";
+    CREATED_UNSYNCED: "; Linux md resyncs it when it is first assembled",
+        "。Linux md は最初に組み立てるときに再同期します";
+    UNKNOWN_SIZE: "unknown size", "サイズ不明";
+    CREATED_START: "start: {command}", "起動: {command}";
+    STARTED: "{name}: {size} at {address}, process {process}", "{name}: {size}、{address}、プロセス {process}";
+
+    // check drives.
+    NO_DRIVES: "there are no drives here, or /sys is not there to tell of them",
+        "ドライブがないか、/sys がないため分かりません";
+    DRIVE_HEAD: "DRIVE", "ドライブ";
+    DRIVE_SIZE_HEAD: "SIZE", "サイズ";
+    DRIVE_MODEL_HEAD: "MODEL", "モデル";
+    DRIVE_WRITES_HEAD: "WRITES", "書き込み";
+    DRIVE_WHY_HEAD: "WHY", "理由";
+    WITH_CONSENT: "with consent", "同意が必要";
+    REFUSED: "refused", "拒否";
+    DRIVE_NOT_KNOWN: "not known", "不明";
+
+    // What array verbs refuse.
+    MEMBER_ENDED_EARLY: "{kind}: it ended before its time; `raidloom array status` says why",
+        "{kind}: 途中で終わりました。理由は `raidloom array status` で確認できます";
+    BYTES_LOST: "{kind}: {count} bytes could not be restored", "{kind}: {count} バイトを復元できませんでした";
+    NO_MEMBER: "no member; name its slot (0, 1, ...) or its device as `array status` shows it",
+        "そのようなメンバーはありません。スロット(0、1、…)か、`array status` に表示されるデバイスを指定してください";
+    NO_ARRAY_IN_STACK: "no array in this stack keeps metadata, or none of that name",
+        "このスタックにメタデータを持つアレイがないか、その名前のものがありません";
+    ARRAYS_IN_STACK: "there are several arrays in this stack: {names}; --array names one",
+        "このスタックには複数のアレイがあります: {names}。--array で指定してください";
+    NO_MEMBER_DEVICE: "a member is a file or a device", "メンバーはファイルかデバイスです";
+    LEVEL_EXPECTED: "expected linear, 0, 1, 4, 5, 6 or 10", "linear、0、1、4、5、6、10 のいずれかです";
+    ONE_LAYOUT: "--layout: {level} has only one layout; leave the flag out",
+        "--layout: {level} のレイアウトは 1 つだけです。このオプションは付けないでください";
+    LAYOUT_EXPECTED: "expected {expected} for {level}", "{level} では {expected} のいずれかです";
+    BITMAP_CHUNK_EXPECTED: "expected a power of two, {least} at least", "{least} 以上の 2 の累乗を指定してください";
+    BITMAP_CHUNK_LARGE: "a bit covers less than 4GiB", "1 ビットが表す範囲は 4GiB 未満です";
+    BITMAP_AND_LOG: "--bitmap internal: an array has a bitmap or a partial parity log (-k ppl), not both",
+        "--bitmap internal: ビットマップと部分パリティログ(-k ppl)は同時に使えません";
+    BITMAP_ASKED: "--bitmap none: but -k bitmap asks for one", "--bitmap none: -k bitmap と矛盾しています";
+    NO_BITMAP: "--bitmap-chunk: there is no bitmap; --bitmap internal makes one",
+        "--bitmap-chunk: ビットマップがありません。--bitmap internal で作成します";
+    NO_CHUNKS: "{level} has no chunks; leave the flag out", "{level} にチャンクはありません。このオプションは付けないでください";
+    CHUNK_SECTORS: "--chunk: {count} bytes are not whole sectors of {sector}",
+        "--chunk: {count} バイトは {sector} バイトのセクターの整数倍ではありません";
+    OTHER_COUNT: "{flag} {given}: but {count} are named", "{flag} {given}: 指定されたのは {count} 台です";
+    SIZE_FOR_MADE: "it is for files that are made, and all that are named are there; they are used as they are",
+        "作成するファイルのサイズです。指定されたものはすべてあり、そのまま使います";
+
+    // What any verb refuses.
+    NEW_FILE_NEEDED: "it is there already; name a new file", "すでにあります。新しいファイルを指定してください";
+    FOLDER_NEEDED: "there is no such folder", "そのようなフォルダーはありません";
+    NAME_A_PLAN: "name a plan (`raidloom run plan` lists those that came with the program), a run with \
+        --resume, or a command of your own with --command",
+        "プラン(付属のものは `raidloom run plan` で一覧できます)、--resume で測定結果、または --command で自分のコマンドを指定してください";
+    OWN_PLAN: "a run goes on in its own folder with the plan that it began with: leave out --set and --output",
+        "再開した測定は元のフォルダーで元のプランのまま続きます。--set と --output は付けないでください";
+    CHANGE_FOR_RESUMED: "--allow-change is for a run that goes on: name its folder",
+        "--allow-change は再開する測定のためのものです。そのフォルダーを指定してください";
+    MORE_FOR_FINISHED: "--more goes on with a finished run, and this is no folder of one",
+        "--more は完了した測定結果を続けるもので、これはそのフォルダーではありません";
+    NAME_A_REPORT: "report RUN: name the run's folder", "report RUN: 測定結果のフォルダーを指定してください";
+    NO_SUITE: "there is no suite `{name}`; there are {names}", "スイート `{name}` はありません。あるのは {names} です";
+    NO_FIO_ROWS: "--fio: {name} has no rows of fio's; crystal has", "--fio: {name} に fio の項目はありません。あるのは crystal です";
+    NO_FIO_TARGET: "fio runs on a folder, an image file or a block device, not on a stack",
+        "fio の対象はフォルダー、イメージファイル、ブロックデバイスで、スタックではありません";
+    NOBODY_TO_ASK: "nobody is here to be asked: give drives, --work and --survive, as in {command}",
+        "質問に答える端末がありません。ドライブ、--work、--survive を指定してください。例: {command}";
+    NOTHING_HAS_FIGURES: "nothing was measured: no trial has a figure (the report says why)",
+        "測定値がありません: どの試行にも値がありません(理由はレポートに記載)";
+    BASELINE_WITHOUT_TRIAL: "the baseline ({name}) has no trial, so that nothing can be compared with it",
+        "基準({name})に試行がないため、比較できません";
+    NO_ANSWER: "no answer to what was asked (the report says why)", "答えが出ませんでした(理由はレポートに記載)";
+    NO_BADGE: "there is no badge: the run has decided on nothing", "バッジはありません: 結論が出ていません";
+    NO_BADGE_WORKLOAD: "--badge-of {word}: no workload has it in its name; there are {names}",
+        "--badge-of {word}: 名前にこれを含むワークロードはありません。あるのは {names} です";
+    NO_CARD: "there is no card: the run has decided on nothing, or has no figures of it",
+        "カードはありません: 結論が出ていないか、その値がありません";
+    LISTEN_EXPECTED: "an address and a port, such as 127.0.0.1:8080", "127.0.0.1:8080 のようなアドレスとポートを指定してください";
 }
 
 #[cfg(test)]

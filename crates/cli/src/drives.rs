@@ -2,6 +2,9 @@
 
 use host::guard::{self, Answer, Drive};
 
+use words::Message;
+
+use crate::catalogue::{self, say};
 use crate::failure::Failure;
 use crate::output::{Output, about, table};
 
@@ -12,24 +15,33 @@ pub(crate) fn drives(output: &Output) -> Result<(), Failure> {
         return output.document(&drives);
     }
     if drives.is_empty() {
-        output.note("there are no drives here, or /sys is not there to tell of them");
+        output.note(&say!(NO_DRIVES));
         return Ok(());
     }
     let rows: Vec<Vec<String>> = drives.iter().map(row).collect();
-    output.result(&table(&["DRIVE", "SIZE", "MODEL", "WRITES", "WHY"], &rows, &[1]))
+    output.result(&table(&HEAD.map(Message::template), &rows, &[1]))
 }
+
+/// Heads of the columns.
+const HEAD: [Message; 5] = [
+    catalogue::DRIVE_HEAD,
+    catalogue::DRIVE_SIZE_HEAD,
+    catalogue::DRIVE_MODEL_HEAD,
+    catalogue::DRIVE_WRITES_HEAD,
+    catalogue::DRIVE_WHY_HEAD,
+];
 
 fn row(drive: &Drive) -> Vec<String> {
     let answer = match drive.answer {
-        Answer::WithConsent => "with consent",
-        Answer::Refused => "refused",
-        Answer::NotKnown => "not known",
+        Answer::WithConsent => say!(WITH_CONSENT),
+        Answer::Refused => say!(REFUSED),
+        Answer::NotKnown => say!(DRIVE_NOT_KNOWN),
     };
     vec![
         drive.path.display().to_string(),
         about(drive.size_bytes),
         drive.model.clone().unwrap_or_else(|| "-".to_owned()),
-        answer.to_owned(),
-        drive.reason.clone(),
+        answer,
+        drive.reason.to_string(),
     ]
 }

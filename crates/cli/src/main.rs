@@ -87,17 +87,30 @@ fn main() -> ExitCode {
     };
     let output = Output::new(&arguments.output);
     note.iter().for_each(|note| output.note(note));
-    if let Err(failure) = contexts::check(&command, &matches) {
-        return end(&failure, &output);
-    }
-    if let Err(failure) = serve::log::start(arguments.verbose) {
-        return end(&failure, &output);
-    }
     // Programs read the same whatever the language.
-    let language = if output.json { Language::English } else { language::language(None) };
-    match words::in_language(language, || carry_out(&output, arguments.command)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => end(&failure, &output),
+    let language = match output.json || arguments.command.is_for_programs() {
+        true => Language::English,
+        false => language::language(None),
+    };
+    words::in_language(language, || {
+        let ended = contexts::check(&command, &matches)
+            .and_then(|()| serve::log::start(arguments.verbose))
+            .and_then(|()| carry_out(&output, arguments.command));
+        match ended {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => end(&failure, &output),
+        }
+    })
+}
+
+impl Command {
+    /// Whether only other processes of this program run it and hear it.
+    fn is_for_programs(&self) -> bool {
+        match self {
+            Command::Array(verb) => verb.is_for_programs(),
+            Command::PullWorker { .. } | Command::PullTest { .. } => true,
+            _ => false,
+        }
     }
 }
 
@@ -120,7 +133,7 @@ fn carry_out(output: &Output, command: Command) -> Result<(), Failure> {
             (Some(ReportVerb::History(arguments)), _) => history_command::show(output, &arguments),
             (Some(ReportVerb::Export(arguments)), _) => export_command::export(output, &arguments),
             (None, Some(arguments)) => report_command::report(output, &arguments),
-            (None, None) => Err(Failure::usage("report RUN: name the run's folder")),
+            (None, None) => Err(Failure::usage(catalogue::NAME_A_REPORT)),
         },
         Command::Compare(arguments) => compare_command::compare_runs(output, &arguments),
         Command::Ui(arguments) => ui_command::ui(output, &arguments),
@@ -144,9 +157,8 @@ fn carry_out(output: &Output, command: Command) -> Result<(), Failure> {
 
 /// Says why a command did not end well, and gives the exit code.
 fn end(failure: &Failure, output: &Output) -> ExitCode {
-    let text = failure.to_string();
-    if !text.is_empty() {
-        output.error(&text);
+    if !failure.text().is_empty() {
+        output.error(failure);
     }
     ExitCode::from(failure.exit_code())
 }

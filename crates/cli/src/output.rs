@@ -2,6 +2,7 @@
 //! progress only on a terminal.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, ErrorKind, IsTerminal};
 use std::os::fd::AsFd;
@@ -9,7 +10,9 @@ use std::path::Path;
 
 use clap::Args;
 use escape::{Paint, StyledText};
+use serde_json::json;
 
+use crate::catalogue;
 use crate::failure::Failure;
 
 /// The heading of flags that all verbs have.
@@ -100,14 +103,14 @@ impl Output {
     /// The bytes that the size of a flag (`--size`) or of a key (`-s tear=`) means; a unit that
     /// could mean two things is remarked on.
     pub(crate) fn size(&self, flag: &str, text: &str) -> Result<u64, Failure> {
-        let size = stack::size::parse(text)
-            .map_err(|error| Failure::usage(format!("{}: {error}", said(flag, text))))?;
+        let size =
+            stack::size::parse(text).map_err(|error| Failure::usage(error).at(said(flag, text)))?;
         size.note.iter().for_each(|note| self.note(note));
         Ok(size.bytes)
     }
 
     /// A remark for a person, on standard error.
-    pub(crate) fn note(&self, text: &str) {
+    pub(crate) fn note(&self, text: &(impl Display + ?Sized)) {
         if !self.quiet {
             escape::err(&format!("note: {text}"));
         }
@@ -125,13 +128,22 @@ impl Output {
         }
     }
 
-    /// What went wrong, on standard error.
-    pub(crate) fn error(&self, text: &str) {
+    /// What went wrong, on standard error: a line for a person, or with --json a document in one
+    /// line, with codes and names.
+    pub(crate) fn error(&self, failure: &Failure) {
+        if self.json {
+            let text = failure.text();
+            let document = json!({ "error": {
+                "exit_code": failure.exit_code(), "text": text.english(), "parts": text.parts(),
+            } });
+            escape::err(&escape::json(&document.to_string()));
+            return;
+        }
         let colored = !self.no_color && std::io::stderr().is_terminal();
         let label = "raidloom:";
         let label =
             if colored { StyledText::of(Paint::Alarm, label) } else { StyledText::from(label) };
-        escape::err_from(&label.and(" "), text);
+        escape::err_from(&label.and(" "), &failure.to_string());
     }
 }
 
@@ -187,7 +199,7 @@ pub(crate) fn new_file(path: &Path) -> Result<File, Failure> {
 
 /// What is said of a file that is there and was to be made.
 pub(crate) fn is_there(path: &Path) -> Failure {
-    Failure::usage(format!("{}: it is there already; name a new file", path.display()))
+    Failure::usage(catalogue::NEW_FILE_NEEDED).at(path.display())
 }
 
 /// A figure with at most four significant digits: what an eye can use.

@@ -7,6 +7,7 @@ use lab::originals;
 use results::Run;
 use results::analysis::{Analysis, Comparison, Verdict, analyse};
 
+use crate::catalogue::{self, statement};
 use crate::failure::Failure;
 use crate::language::{Lang, language};
 use crate::output::Output;
@@ -167,11 +168,11 @@ fn badge(word: &str, run: &Run, analysis: &Analysis) -> Result<String, Failure> 
     report::badge_svg(run, analysis, word).ok_or_else(|| {
         let names = run.plan.workloads.iter().map(|workload| workload.name.as_str());
         match names.clone().any(|name| name.contains(word)) {
-            true => Failure::invalid_results("there is no badge: the run has decided on nothing"),
-            false => Failure::usage(format!(
-                "--badge-of {word}: no workload has it in its name; there are {}",
-                names.collect::<Vec<_>>().join(", ")
-            )),
+            true => Failure::invalid_results(catalogue::NO_BADGE),
+            false => {
+                let names = names.collect::<Vec<_>>().join(", ");
+                Failure::usage(statement!(NO_BADGE_WORKLOAD, word = word, names = names))
+            }
         }
     })
 }
@@ -196,11 +197,7 @@ fn card(path: &Path, run: &Run, analysis: &Analysis) -> Result<Vec<u8>, Failure>
     } else {
         report::card_text(run, analysis).map(String::into_bytes)
     };
-    card.ok_or_else(|| {
-        Failure::invalid_results(
-            "there is no card: the run has decided on nothing, or has no figures of it",
-        )
-    })
+    card.ok_or_else(|| Failure::invalid_results(catalogue::NO_CARD))
 }
 
 fn write(output: &Output, path: &Path, text: &str) -> Result<(), Failure> {
@@ -223,21 +220,17 @@ fn write_bytes(output: &Output, path: &Path, bytes: &[u8]) -> Result<(), Failure
 /// compare configurations and of which no headline has an answer, or whose baseline has no trial.
 pub(crate) fn has_result(run: &Run, analysis: &Analysis) -> Result<(), Failure> {
     if !run.trials.is_empty() && run.trials.iter().all(|trial| trial.metrics.is_empty()) {
-        return Err(Failure::invalid_results(
-            "nothing was measured: no trial has a figure (the report says why)",
-        ));
+        return Err(Failure::invalid_results(catalogue::NOTHING_HAS_FIGURES));
     }
     if let Some(comparison) = analysis.without_baseline().next() {
-        return Err(Failure::invalid_results(format!(
-            "the baseline ({}) has no trial, so that nothing can be compared with it",
-            comparison.label(&comparison.baseline)
-        )));
+        let name = comparison.label(&comparison.baseline).to_string();
+        return Err(Failure::invalid_results(statement!(BASELINE_WITHOUT_TRIAL, name = name)));
     }
     let finished = analysis.trials_finished >= analysis.trials_planned;
     if !finished || !analysis.asks_for_headlines() || analysis.has_valid_headline() {
         return Ok(());
     }
-    Err(Failure::invalid_results("no answer to what was asked (the report says why)"))
+    Err(Failure::invalid_results(catalogue::NO_ANSWER))
 }
 
 /// The report as text for the terminal: all of it, or the answer in a few lines. Where nothing is

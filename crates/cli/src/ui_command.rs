@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 
+use crate::catalogue;
 use crate::failure::Failure;
 use crate::language::{Lang, language};
-use crate::output::Output;
+use crate::output::{Output, said};
 use crate::signals;
 
 /// `ui`.
@@ -36,7 +37,8 @@ pub(crate) struct UiArguments {
 pub(crate) fn ui(output: &Output, arguments: &UiArguments) -> Result<(), Failure> {
     let runs =
         arguments.runs.canonicalize().ok().filter(|folder| folder.is_dir()).ok_or_else(|| {
-            Failure::usage(format!("--runs {}: there is no such folder", arguments.runs.display()))
+            let path = arguments.runs.display().to_string();
+            Failure::usage(catalogue::FOLDER_NEEDED).at(said("--runs", &path))
         })?;
     let program = std::env::current_exe()
         .map_err(|error| Failure::failed(format!("where this program lies: {error}")))?;
@@ -69,9 +71,7 @@ fn listen(text: &str) -> Result<SocketAddr, Failure> {
     if let Some(port) = text.strip_prefix("localhost:").and_then(port) {
         return Ok((Ipv4Addr::LOCALHOST, port).into());
     }
-    text.parse().map_err(|_| {
-        Failure::usage(format!("--listen {text}: an address and a port, such as 127.0.0.1:8080"))
-    })
+    text.parse().map_err(|_| Failure::usage(catalogue::LISTEN_EXPECTED).at(said("--listen", text)))
 }
 
 #[cfg(test)]

@@ -207,7 +207,7 @@ pub struct Scheduler {
 }
 
 fn wrong(text: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Invalid, text)
+    Error::new(ErrorKind::Invalid, text.into())
 }
 
 impl Scheduler {

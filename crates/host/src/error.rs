@@ -11,6 +11,7 @@ use std::fmt;
 use std::io;
 
 use rustix::io::Errno;
+use words::Text;
 
 /// What kind of end an error is, as far as the command line has to tell cases apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,52 +33,53 @@ pub enum Ending {
     Code(u8),
 }
 
-/// An error: how it ends the command, and one line for the person who reads it.
+/// An error: how it ends the command, and one line for the person who reads it, which is in a
+/// language where it is shown.
 #[derive(Debug)]
 pub struct Error {
     ending: Ending,
-    text: String,
+    text: Text,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
 impl Error {
-    fn new(ending: Ending, text: impl Into<String>) -> Error {
+    fn new(ending: Ending, text: impl Into<Text>) -> Error {
         Error { ending, text: text.into(), source: None }
     }
 
     /// An error in the plan or the command.
     #[must_use]
-    pub fn usage(text: impl Into<String>) -> Error {
+    pub fn usage(text: impl Into<Text>) -> Error {
         Error::new(Ending::Usage, text)
     }
 
     /// A member that must not be opened.
     #[must_use]
-    pub fn refused(text: impl Into<String>) -> Error {
+    pub fn refused(text: impl Into<Text>) -> Error {
         Error::new(Ending::Refused, text)
     }
 
     /// A failure of the machine, a device or a file.
     #[must_use]
-    pub fn failed(text: impl Into<String>) -> Error {
+    pub fn failed(text: impl Into<Text>) -> Error {
         Error::new(Ending::Failed, text)
     }
 
     /// Finished, with results that are not valid.
     #[must_use]
-    pub fn invalid_results(text: impl Into<String>) -> Error {
+    pub fn invalid_results(text: impl Into<Text>) -> Error {
         Error::new(Ending::InvalidResults, text)
     }
 
     /// Done, with a limit passed.
     #[must_use]
-    pub fn limit_passed(text: impl Into<String>) -> Error {
+    pub fn limit_passed(text: impl Into<Text>) -> Error {
         Error::new(Ending::LimitPassed, text)
     }
 
     /// Interrupted; the text says how to go on.
     #[must_use]
-    pub fn interrupted(text: impl Into<String>) -> Error {
+    pub fn interrupted(text: impl Into<Text>) -> Error {
         Error::new(Ending::Interrupted, text)
     }
 
@@ -89,13 +91,10 @@ impl Error {
 
     /// A failure of the system at `place`.
     #[must_use]
-    pub fn from_io(place: impl fmt::Display, error: &io::Error) -> Error {
+    pub fn from_io(place: impl Into<Text>, error: &io::Error) -> Error {
         // The number is all that an error of the kernel consists of.
         let source = error.raw_os_error().map(io::Error::from_raw_os_error);
-        Error {
-            source: source.map(Into::into),
-            ..Error::failed(format!("{place}: {}", block::io_text(error)))
-        }
+        Error { source: source.map(Into::into), ..Error::failed(block::io_text(error).at(place)) }
     }
 
     /// The same error with what was behind it. The text has told of it already.
@@ -116,6 +115,12 @@ impl Error {
             source = error.source();
         }
         None
+    }
+
+    /// What it says, as its parts.
+    #[must_use]
+    pub fn text(&self) -> &Text {
+        &self.text
     }
 
     /// How it ends the command.
@@ -147,36 +152,36 @@ impl Error {
 
     /// The same error with what to do next.
     #[must_use]
-    pub fn then(mut self, advice: impl fmt::Display) -> Error {
-        self.text = format!("{}\n{advice}", self.text);
+    pub fn then(mut self, advice: impl Into<Text>) -> Error {
+        self.text = self.text.and("\n").and(advice);
         self
     }
 
     /// The same error in other words, which tell what there is to tell of its source.
     #[must_use]
-    pub fn retold(mut self, text: impl Into<String>) -> Error {
+    pub fn retold(mut self, text: impl Into<Text>) -> Error {
         self.text = text.into();
         self
     }
 
     /// The same error with the place in front: `place: what it was`.
     #[must_use]
-    pub fn at(mut self, place: impl fmt::Display) -> Error {
-        self.text = format!("{place}: {}", self.text);
+    pub fn at(mut self, place: impl Into<Text>) -> Error {
+        self.text = self.text.at(place);
         self
     }
 
     /// The same error with more to say at its end.
     #[must_use]
-    pub fn and_then_some(mut self, more: &str) -> Error {
-        self.text.push_str(more);
+    pub fn and_then_some(mut self, more: impl Into<Text>) -> Error {
+        self.text = self.text.and(more);
         self
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        write!(f, "{}", self.text)
     }
 }
 
@@ -200,7 +205,7 @@ impl From<block::Error> for Error {
             Kind::Invalid | Kind::NotFound | Kind::Unsupported | Kind::Misaligned => Ending::Usage,
             _ => Ending::Failed,
         };
-        Error::new(ending, error.to_string()).because(error)
+        Error::new(ending, error.text()).because(error)
     }
 }
 

@@ -13,6 +13,7 @@
 
 pub mod alone;
 pub mod audit;
+mod catalogue;
 mod cell;
 pub mod choose;
 mod estimate;

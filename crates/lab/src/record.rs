@@ -16,6 +16,9 @@ use std::thread::{self, JoinHandle};
 use results::Trial;
 
 use host::Error;
+use words::statement;
+
+use crate::catalogue;
 
 /// The lines of a `trials.jsonl` and what was wrong with its end.
 #[derive(Debug)]
@@ -96,7 +99,8 @@ impl Record {
         lock(&file, path)?;
         let length = file.metadata().map_err(|error| Error::from_io(path.display(), &error))?.len();
         if length > 0 {
-            return Err(Error::usage(format!("{} holds trials already", path.display())));
+            let path = path.display();
+            return Err(Error::usage(statement!(catalogue::HAS_TRIALS, path = path)));
         }
         Ok(Record {
             file,
@@ -120,7 +124,7 @@ impl Record {
             .map_err(failed)?;
         // A pipe that is opened so has no end either.
         if !file.metadata().map_err(failed)?.is_file() {
-            return Err(Error::refused(format!("{}: it is no plain file", path.display())));
+            return Err(Error::refused(catalogue::NO_PLAIN_FILE).at(path.display()));
         }
         lock(&file, path)?;
         let lines = read_lines(path, BufReader::new(&file))?;
@@ -216,10 +220,8 @@ fn lock(file: &File, path: &Path) -> Result<(), Error> {
         Err(TryLockError::WouldBlock) => {
             let holder = host::system::lock_holder(file)
                 .map_or(String::new(), |process| format!(" (process {process})"));
-            Err(Error::refused(format!(
-                "{}: the run is going on in another process{holder}; wait for it or stop it first",
-                path.display()
-            )))
+            let said = statement!(catalogue::GOING_ON, holder = holder);
+            Err(Error::refused(said).at(path.display()))
         }
         Err(TryLockError::Error(error)) => {
             Err(Error::from_io(format!("locking {}", path.display()), &error))

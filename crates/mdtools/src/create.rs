@@ -262,7 +262,7 @@ pub fn create_announced(
         made.and_then(|()| write_superblocks(guard, wanted, &sources, in_sync, stop, announce));
     written.map_err(|error| {
         let left: String = guard.undo_made().iter().map(|problem| format!("; {problem}")).collect();
-        error.and_then_some(&left)
+        error.and_then_some(left)
     })
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn overwrite(writes: &[Overwrite<'_>], doing: &str) -> Result<(), Err
             let mut error = failed(write, &error);
             for (write, old) in writes.iter().zip(&before).take(number + 1) {
                 if let Err(problem) = put(write.region, old) {
-                    error = error.and_then_some(&format!(
+                    error = error.and_then_some(format!(
                         "; what {} held before could not be put back: {problem}",
                         write.source
                     ));

@@ -245,7 +245,7 @@ impl MemberSource {
     /// # Errors
     /// Where the file ends before it does.
     pub(crate) fn region(&self, bytes: MemberBytes) -> Result<Region, Error> {
-        let failed = |error: io::Error| Error::from_io(self, &error);
+        let failed = |error: io::Error| Error::from_io(self.to_string(), &error);
         let there = bytes.size_bytes().map_err(failed)?.checked_sub(self.offset_bytes);
         let size_bytes = match (there, self.size_bytes) {
             (Some(there), Some(size)) if size <= there => size,

@@ -141,7 +141,7 @@ impl Boot {
         calls.into_iter().try_for_each(|words| self.tell(words)).map_err(|error| {
             let undone = self.disable(name).err();
             let left = undone.map_or(String::new(), |undone| format!("; {undone}"));
-            error.and_then_some(&left).then(format!("`systemctl status {unit}` says more"))
+            error.and_then_some(left).then(format!("`systemctl status {unit}` says more"))
         })
     }
 

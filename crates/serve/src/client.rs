@@ -12,6 +12,9 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
+use words::statement;
+
+use crate::catalogue;
 use crate::protocol::{Answer, Command, Request, VERSION};
 use crate::runtime::{Entry, Runtime, SOCKET};
 use crate::status::Status;
@@ -40,12 +43,7 @@ impl Client {
         let process = match runtime.entry(name) {
             Some(Entry { process: Some(process), .. }) => Process::of(process),
             Some(Entry { process: None, .. }) => return Err(has_died(name)),
-            None => {
-                return Err(Error::usage(format!(
-                    "{name}: no array of this name is running; `raidloom array status` names those \
-                    that are"
-                )));
-            }
+            None => return Err(Error::usage(catalogue::NOT_RUNNING).at(name)),
         };
         let path = runtime.folder_of(name)?.join(SOCKET);
         let stream = connect(&path).map_err(|error| match error.kind() {
@@ -79,22 +77,17 @@ impl Client {
             }
             return Err(match said.and(heard) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => hangs(&self.name),
-                Ok(_) => Error::failed(format!(
-                    "{}: its server has hung up without an answer",
-                    self.name
-                )),
-                Err(error) => {
-                    Error::from_io(format_args!("{}: talking to its server", self.name), &error)
-                }
+                Ok(_) => Error::failed(catalogue::HUNG_UP).at(&self.name),
+                Err(error) => Error::from_io(catalogue::TALKING, &error).at(&self.name),
             });
         }
         match serde_json::from_str(&answer) {
             Ok(Answer::Done(value)) => Ok(value),
             Ok(Answer::Refused(refusal)) => Err(refusal.into()),
-            Err(error) => Err(Error::failed(format!(
-                "{}: its server's answer cannot be read: {error}",
-                self.name
-            ))),
+            Err(error) => {
+                let said = statement!(catalogue::UNREADABLE_ANSWER, error = error.to_string());
+                Err(Error::failed(said).at(&self.name))
+            }
         }
     }
 
@@ -112,7 +105,8 @@ impl Client {
         limit(self.stream.get_ref(), None)
             .map_err(|error| Error::from_io(format_args!("{}: a time limit", self.name), &error))?;
         serde_json::from_value(value).map_err(|error| {
-            Error::failed(format!("{}: its status cannot be read: {error}", self.name))
+            let said = statement!(catalogue::UNREADABLE_STATUS, error = error.to_string());
+            Error::failed(said).at(&self.name)
         })
     }
 
@@ -160,15 +154,11 @@ fn connect(path: &Path) -> io::Result<UnixStream> {
 }
 
 fn hangs(name: &str) -> Error {
-    Error::failed(format!(
-        "{name}: its server does not answer; `raidloom array status {name}` asks again"
-    ))
+    Error::failed(statement!(catalogue::HANGS, name = name)).at(name)
 }
 
 fn has_died(name: &str) -> Error {
-    let advice =
-        format!("`raidloom array stop {name}` cleans up, `raidloom array start` starts it again");
-    Error::failed(format!("{name}: its server has died; {advice}"))
+    Error::failed(statement!(catalogue::HAS_DIED, name = name)).at(name)
 }
 
 /// A process whose end can be waited for. Before Linux 5.3 it cannot; then there is nothing in it.

@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use host::Error;
 use serde_json::Value;
+use words::statement;
 
+use crate::catalogue;
 use crate::protocol::{Answer, Command, Refusal, Request, VERSION};
 
 /// The longest request.
@@ -56,12 +58,10 @@ pub(crate) fn answer(
         return;
     }
     if others >= MAX_CONNECTIONS {
-        let text =
-            format!("{name}: it is talking to {MAX_CONNECTIONS} others already; try again later");
+        let said = statement!(catalogue::TOO_MANY_CLIENTS, most = MAX_CONNECTIONS);
+        let refusal = Refusal::from(&Error::failed(said).at(name));
         // A new socket has room for a line, so this waits for nothing.
-        let _ = stream
-            .set_nonblocking(true)
-            .and_then(|()| say(&stream, &Answer::Refused(Refusal { text, exit_code: 1 })));
+        let _ = stream.set_nonblocking(true).and_then(|()| say(&stream, &Answer::Refused(refusal)));
         return;
     }
     let converse = move || {
@@ -99,10 +99,10 @@ fn converse(
                 let ends = command == Command::Stop;
                 match carry_out(command) {
                     Ok(value) => (Answer::Done(value), ends),
-                    Err(error) => (Answer::Refused(error.into()), false),
+                    Err(error) => (Answer::Refused(Refusal::from(&error)), false),
                 }
             }
-            Err(error) => (Answer::Refused(error.into()), false),
+            Err(error) => (Answer::Refused(Refusal::from(&error)), false),
         };
         say(&stream, &answer)?;
         if ends {

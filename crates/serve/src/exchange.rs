@@ -15,7 +15,9 @@ use mdtools::{MemberSource, WorkStatus};
 use reactor::{Random, Reactor};
 use serde_json::{Value, json};
 use stack::{BuildContext, Identity, InnerLayers, Member, OpenedFile, is_remote};
+use words::statement;
 
+use crate::catalogue;
 use crate::protocol::{Command, GivenConsent, ScrubAction};
 use crate::upkeep::Upkeep;
 use crate::usability::{StackParts, Usability};
@@ -94,22 +96,13 @@ impl MemberTable {
                 .join(", ")
         };
         match (name, &self.running[..]) {
-            (_, []) => Err(Error::usage(
-                "no array in this stack keeps metadata, so that nobody would know tomorrow who was \
-                a member today",
-            )),
+            (_, []) => Err(Error::usage(catalogue::NO_METADATA)),
             (None, [_]) => Ok(0),
-            (None, _) => Err(Error::usage(format!(
-                "there are several arrays in this stack: {}; --array names one",
-                names()
-            ))),
+            (None, _) => Err(Error::usage(statement!(catalogue::SEVERAL_ARRAYS, names = names()))),
             (Some(name), running) => {
                 let found = running.iter().position(|running| running.assembly().name == name);
                 found.ok_or_else(|| {
-                    Error::usage(format!(
-                        "{name}: no such array in this stack; there are {}",
-                        names()
-                    ))
+                    Error::usage(statement!(catalogue::NO_SUCH_ARRAY, names = names())).at(name)
                 })
             }
         }
@@ -203,17 +196,14 @@ impl MemberTable {
         let control = running.control();
         let snapshot = control.snapshot();
         let Some(condition) = snapshot.members.get(member) else {
-            return Err(Error::usage(format!(
-                "member {member}: the array has slots 0 to {}",
-                snapshot.members.len() - 1
-            )));
+            let last = snapshot.members.len() - 1;
+            let said = statement!(catalogue::NO_SLOT, member = member, last = last);
+            return Err(Error::usage(said));
         };
         if matches!(condition, MemberState::Recovering { .. })
             || snapshot.replaced.contains(&member)
         {
-            return Err(Error::refused(format!(
-                "member {member} is being rebuilt or replaced already; wait for the end of that"
-            )));
+            return Err(Error::refused(statement!(catalogue::IN_REBUILD, member = member)));
         }
         let newcomer = self.open(running, device, consent)?;
         let done = if *condition == MemberState::InSync {
@@ -243,15 +233,12 @@ impl MemberTable {
         if let Some((file, place)) =
             self.failed().into_iter().find(|(file, _)| files.contains(file))
         {
-            let advice = format!("`raidloom array remove` takes it out of place {place} first");
-            return Err(Error::refused(format!("{}: it has failed; {advice}", file.display())));
+            let said = statement!(catalogue::MEMBER_FAILED, place = place);
+            return Err(Error::refused(said).at(file.display()));
         }
         let taken = self.taken();
         if let Some(file) = files.iter().find(|file| taken.contains(file)) {
-            return Err(Error::refused(format!(
-                "{}: it is a member or a spare already",
-                file.display()
-            )));
+            return Err(Error::refused(catalogue::MEMBER_ALREADY).at(file.display()));
         }
         self.refuse_same_remote(&node)?;
         // What was a member of this very array may be one again without more words.
@@ -310,10 +297,7 @@ impl MemberTable {
             taken.iter().filter(|leaf| is_remote(leaf)).map(Identity::of_remote).collect();
         let mut remote = node.leaves().into_iter().filter(|leaf| is_remote(leaf));
         match remote.find(|leaf| taken.contains(&Identity::of_remote(leaf))) {
-            Some(leaf) => Err(Error::refused(format!(
-                "{leaf}: it is a member or a spare already; `raidloom array remove` lets go of one \
-                that has failed"
-            ))),
+            Some(leaf) => Err(Error::refused(catalogue::REMOTE_ALREADY).at(leaf.to_string())),
             None => Ok(()),
         }
     }

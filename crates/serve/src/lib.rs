@@ -15,6 +15,7 @@
 
 mod boot;
 mod caches;
+mod catalogue;
 mod client;
 mod control;
 mod exchange;

@@ -47,9 +47,7 @@ pub fn serve(log: Option<&Path>, signals: &UnixStream) -> Result<(), Error> {
     let server: Result<Arc<Server>, Error> = started();
     let answer = match &server {
         Ok(server) => Answer::Done(json!(server.status())),
-        Err(error) => {
-            Answer::Refused(Refusal { text: error.to_string(), exit_code: error.exit_code() })
-        }
+        Err(error) => Answer::Refused(Refusal::from(error)),
     };
     let said = serde_json::to_string(&answer)
         .map_err(io::Error::from)

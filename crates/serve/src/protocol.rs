@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use words::Text;
 
 /// The version of the protocol; a server answers no other.
 pub const VERSION: u32 = 1;
@@ -158,24 +159,31 @@ pub enum Answer {
 /// Why something was not done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// One line for people.
+    /// One line for people, in English.
     pub text: String,
     /// The exit code of the command that asked.
     pub exit_code: u8,
+    /// The line as codes and names, for the language of whoever asked. Servers of an earlier
+    /// version do not say it.
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub parts: Text,
 }
 
-impl From<host::Error> for Refusal {
-    fn from(error: host::Error) -> Refusal {
-        Refusal { text: error.to_string(), exit_code: error.exit_code() }
+impl From<&host::Error> for Refusal {
+    fn from(error: &host::Error) -> Refusal {
+        let parts = error.text().clone();
+        Refusal { text: parts.english(), exit_code: error.exit_code(), parts }
     }
 }
 
 impl From<Refusal> for host::Error {
     fn from(refusal: Refusal) -> host::Error {
-        match refusal.exit_code {
-            2 => host::Error::usage(refusal.text),
-            4 => host::Error::refused(refusal.text),
-            _ => host::Error::failed(refusal.text),
+        let Refusal { text, exit_code, parts } = refusal;
+        let text = if parts.is_empty() { text.into() } else { parts };
+        match exit_code {
+            2 => host::Error::usage(text),
+            4 => host::Error::refused(text),
+            _ => host::Error::failed(text),
         }
     }
 }
@@ -223,14 +231,14 @@ mod tests {
     fn a_refusal_ends_the_command_as_the_error_would() {
         for error in [host::Error::usage("a"), host::Error::refused("b"), host::Error::failed("c")]
         {
-            let back = host::Error::from(Refusal::from(host::Error::from(Refusal {
-                text: error.to_string(),
-                exit_code: error.exit_code(),
-            })));
-            assert_eq!(
-                (back.exit_code(), back.to_string()),
-                (error.exit_code(), error.to_string())
-            );
+            let back = host::Error::from(Refusal::from(&error));
+            assert_eq!((back.exit_code(), back.text()), (error.exit_code(), error.text()));
         }
+        // One of an earlier version has its line alone.
+        let old: Answer =
+            serde_json::from_str(r#"{"refused": {"text": "no", "exit_code": 4}}"#).unwrap();
+        let Answer::Refused(refusal) = old else { panic!("{old:?}") };
+        let error = host::Error::from(refusal);
+        assert_eq!((error.to_string().as_str(), error.exit_code()), ("no", 4));
     }
 }

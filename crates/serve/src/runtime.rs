@@ -17,6 +17,9 @@ use std::time::Duration;
 
 use host::{Error, facts, journal};
 use rustix::fs::OFlags;
+use words::statement;
+
+use crate::catalogue;
 
 /// Names of the things in a server's folder.
 const LOCK: &str = "lock";
@@ -143,11 +146,7 @@ impl Runtime {
             fs::metadata(parent).map_err(|error| Error::from_io(parent.display(), &error))?;
         let writable = data.mode() & 0o022 != 0 && data.mode() & 0o1000 == 0;
         if writable || ![0, rustix::process::geteuid().as_raw()].contains(&data.uid()) {
-            return Err(Error::refused(format!(
-                "{}: others may rename what is in it, so arrays cannot keep their sockets there; \
-                RAIDLOOM_RUNTIME_DIR names another folder",
-                parent.display()
-            )));
+            return Err(Error::refused(catalogue::OPEN_FOLDER).at(parent.display()));
         }
         Ok(())
     }
@@ -266,10 +265,7 @@ fn check_own(folder: &Path) -> Result<(), Error> {
         || data.uid() != rustix::process::geteuid().as_raw()
         || data.mode() & 0o077 != 0
     {
-        return Err(Error::refused(format!(
-            "{}: it has to be a folder of yours that nobody else may enter",
-            folder.display()
-        )));
+        return Err(Error::refused(catalogue::NOT_OWN_FOLDER).at(folder.display()));
     }
     Ok(())
 }
@@ -335,10 +331,8 @@ fn take_lock(name: &str, path: &Path) -> Result<File, Error> {
         let holder = fs::read_to_string(path).unwrap_or_default();
         let lives = !locked && holder.trim().parse().is_ok_and(facts::lives);
         if lives || attempts.next().is_none() {
-            return Err(Error::refused(format!(
-                "{name}: it is running already, as process {}",
-                holder.trim()
-            )));
+            let said = statement!(catalogue::RUNS_ALREADY, process = holder.trim());
+            return Err(Error::refused(said).at(name));
         }
         thread::sleep(PAUSE);
     }
@@ -397,10 +391,8 @@ pub(crate) fn check_name(name: &str) -> Result<(), Error> {
     {
         return Ok(());
     }
-    Err(Error::usage(format!(
-        "{name:?}: a running array's name has 1 to {MAX_NAME_BYTES} letters, digits, `-`, `_`, `.` \
-        or `:`"
-    )))
+    let said = statement!(catalogue::SERVER_NAME, most = MAX_NAME_BYTES);
+    Err(Error::usage(said).at(format!("{name:?}")))
 }
 
 #[cfg(test)]

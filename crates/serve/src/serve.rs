@@ -26,6 +26,7 @@ use stack::{Arrays, DeadlineWatch, Stack};
 use tracing::{debug, info};
 
 use crate::caches;
+use crate::catalogue;
 use crate::control;
 use crate::exchange::MemberTable;
 use crate::exports::{self, Exports};
@@ -40,6 +41,7 @@ use crate::status::{Attachment, CacheReport, MemberStatus, Status};
 use crate::upkeep::Upkeep;
 use crate::usability::{MissingPart, Usability};
 use crate::watch::{ChangedFile, FileChange, Lengths, Watch};
+use words::statement;
 
 /// A server that is ready.
 pub struct Server {
@@ -546,10 +548,9 @@ impl Server {
         step("taking the exports away");
         if let Some(point) = self.mounts().last() {
             let advice = format!("raidloom array umount {name}");
-            return Err(Error::refused(format!(
-                "{name}: it is mounted at {}; `{advice}` unmounts it",
-                point.display()
-            )));
+            let point = point.display();
+            let said = statement!(catalogue::MOUNTED_FROM, point = point, advice = advice);
+            return Err(Error::refused(said).at(name));
         }
         let changed = self.watch.look_now();
         self.refuse_to_lose(&changed)?;
@@ -619,10 +620,7 @@ impl Server {
     ) -> Result<Value, Error> {
         let kind = file_system.map(FileSystem::named).transpose()?;
         let Some(attached) = self.attached() else {
-            return Err(Error::usage(format!(
-                "{}: it is not attached; start it with --attach",
-                self.name
-            )));
+            return Err(Error::usage(catalogue::NOT_ATTACHED).at(&self.name));
         };
         let Some(device) = &attached.block_device else {
             let text = "there is no block device to mount; the kernel has no loop devices here, or \
@@ -656,10 +654,7 @@ impl Server {
         let found = mount::holds(device)?;
         if found.is_none() {
             if self.is_read_only() {
-                return Err(Error::refused(format!(
-                    "{}: it holds no file system, and it is read-only",
-                    device.display()
-                )));
+                return Err(Error::refused(catalogue::NOTHING_TO_MOUNT).at(device.display()));
             }
             let Some(kind) = kind else {
                 let text = format!(
@@ -736,7 +731,7 @@ impl Server {
     fn unmount(&self) -> Result<Value, Error> {
         let mounts = self.mounts();
         if mounts.is_empty() {
-            return Err(Error::usage(format!("{}: nothing is mounted from it", self.name)));
+            return Err(Error::usage(catalogue::NOT_MOUNTED).at(&self.name));
         }
         let unmount = if self.serves_a_run() { end_mount } else { mount::unmount_patiently };
         self.take_image(unmount)?;
@@ -825,7 +820,7 @@ fn open_options<'a>(settings: &Settings, guard: &'a Guard) -> Result<OpenOptions
     let create_bytes = match (settings.create, size) {
         (false, None) => None,
         (false, Some(_)) => {
-            return Err(Error::usage("--size is for files that are made: --create says so"));
+            return Err(Error::usage(catalogue::SIZE_WITHOUT_CREATE));
         }
         (true, Some(size)) => Some(size),
         (true, None) => {
@@ -861,10 +856,7 @@ fn make(claim: &Claim, launch: &Launch, guard: &Guard) -> Result<ServerParts, Er
     let OpenStack { stack, upkeep, marked, .. } = OpenStack::open(&settings.tree()?, &options)?;
     // A run serves them too: paced in real time, for as long as it measures.
     if fresh.is_none() && stack.clock == Clock::Virtual {
-        return Err(Error::usage(
-            "a stack of modelled disks alone keeps no data and runs on a clock of its own; there \
-            is nothing to serve",
-        ));
+        return Err(Error::usage(catalogue::NOTHING_TO_SERVE));
     }
     if fresh.is_some() {
         mdtools::erase_marks(&*stack.device)?;
@@ -885,10 +877,8 @@ fn check_sizes(node: &Node) -> Result<(), Error> {
             && !options.iter().any(|(name, _)| name == "size")
             && !block::text_path(address).exists()
         {
-            return Err(Error::usage(format!(
-                "{address}: it is not there; --size SIZE or {address}?size=SIZE says how large to \
-                make it"
-            )));
+            let said = statement!(catalogue::NOT_THERE, address = address);
+            return Err(Error::usage(said).at(address));
         }
     }
     Ok(())

@@ -12,6 +12,7 @@ use host::mount::FileSystem;
 use serde::{Deserialize, Serialize};
 use stack::table::{OptionRow, ValueKind};
 
+use crate::catalogue;
 use crate::runtime;
 
 /// How a stack appears on this machine.
@@ -68,7 +69,7 @@ impl MountSettings {
 pub(crate) fn check_point(point: &Path) -> Result<(), Error> {
     match point.is_absolute() && point.is_dir() {
         true => Ok(()),
-        false => Err(Error::usage(format!("{}: it is no folder to mount on", point.display()))),
+        false => Err(Error::usage(catalogue::NO_MOUNT_POINT).at(point.display())),
     }
 }
 

@@ -1182,9 +1182,11 @@ impl Builder<'_> {
     }
 
     fn parse_size(&mut self, place: &str, text: &str) -> Result<u64, Error> {
-        let size = size::parse(text)
-            .map_err(|error| Error::with_source(ErrorKind::Invalid, place, error))?;
-        if let Some(note) = size.note
+        let size = size::parse(text).map_err(|error| {
+            let said = error.text().at(place);
+            Error::with_source(ErrorKind::Invalid, "", error).retold(said)
+        })?;
+        if let Some(note) = size.note.map(|note| note.english())
             && !self.notes.contains(&note)
         {
             self.notes.push(note);

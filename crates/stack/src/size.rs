@@ -13,6 +13,37 @@ use std::fmt;
 use std::time::Duration;
 
 pub use block::{duration_text, size_text as text};
+use words::{Message, Text, statement};
+
+/// What is said of a text that is no size or duration, in every language.
+pub(crate) mod catalogue {
+    words::catalogue! {
+        EXPECTED: "{reason}; expected {example}", "{reason}。正しい例: {example}";
+        SIZE_EXAMPLES: "a size such as 4096, 64KiB (1024-based) or 64kB (1000-based)",
+            "4096、64KiB(1024 単位)、64kB(1000 単位)などのサイズ";
+        DURATION_EXAMPLES: "a duration such as 50ms, 2s or 10min", "50ms、2s、10min などの時間";
+        NO_SIZE: "`{text}` is no size", "`{text}` はサイズではありません";
+        UNKNOWN_UNIT: "`{text}` has the unknown unit `{unit}`", "`{text}` の単位 `{unit}` は不明です";
+        NO_WHOLE_BYTES: "`{text}` is no whole number of bytes", "`{text}` は整数バイトになりません";
+        PAST_BYTES: "`{text}` is past 2^64 bytes", "`{text}` は 2^64 バイトを超えています";
+        TAKEN_AS: "{text} was taken as {size} (1024-based); write {binary} or {decimal} to say which is meant",
+            "{text} は {size}(1024 単位)と解釈しました。{binary} か {decimal} と書くとはっきりします";
+        NO_DURATION: "`{text}` is no duration", "`{text}` は時間ではありません";
+        NO_UNIT: "`{text}` has no unit", "`{text}` に単位がありません";
+        NO_WHOLE_NANOSECONDS: "`{text}` is no whole number of nanoseconds", "`{text}` は整数ナノ秒になりません";
+        TOO_LONG: "`{text}` is too long", "`{text}` は長すぎます";
+    }
+
+    #[cfg(test)]
+    mod tests {
+        #[test]
+        fn every_message_is_there_in_every_language() {
+            for (name, message) in super::ALL {
+                assert_eq!(message.check(&[]), Ok(()), "{name}");
+            }
+        }
+    }
+}
 
 /// A size as read, with what its writer should know about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,51 +51,68 @@ pub struct Size {
     /// In bytes.
     pub bytes: u64,
     /// How an ambiguous unit was taken.
-    pub note: Option<String>,
+    pub note: Option<Text>,
 }
 
 /// A text that is no size or no duration: one line that says why and what would be one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError {
     /// What is wrong with it.
-    pub reason: String,
+    pub reason: Text,
     /// What would be right.
-    pub expected: &'static str,
+    pub expected: Text,
+}
+
+impl UnitError {
+    /// Both, in one line.
+    #[must_use]
+    pub fn text(&self) -> Text {
+        let (reason, example) = (&self.reason, &self.expected);
+        statement!(catalogue::EXPECTED, reason = reason, example = example)
+    }
+}
+
+impl From<UnitError> for Text {
+    fn from(error: UnitError) -> Text {
+        error.text()
+    }
 }
 
 impl fmt::Display for UnitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; expected {}", self.reason, self.expected)
+        write!(f, "{}", self.text())
     }
 }
 
 impl std::error::Error for UnitError {}
-
-const SIZE_EXAMPLES: &str = "a size such as 4096, 64KiB (1024-based) or 64kB (1000-based)";
-const DURATION_EXAMPLES: &str = "a duration such as 50ms, 2s or 10min";
 
 /// Reads a size.
 ///
 /// # Errors
 /// When the text is no number with a unit, comes to no whole number of bytes, or is past 2^64.
 pub fn parse(text: &str) -> Result<Size, UnitError> {
-    let error =
-        |what: &str| UnitError { reason: format!("`{text}` {what}"), expected: SIZE_EXAMPLES };
-    let (number, unit) = Number::split(text).ok_or_else(|| error("is no size"))?;
-    let (bytes_each, bare) =
-        size_unit(unit).ok_or_else(|| error(&format!("has the unknown unit `{unit}`")))?;
-    let bytes = number.times(bytes_each).ok_or_else(|| error("is no whole number of bytes"))?;
-    let bytes = u64::try_from(bytes).map_err(|_| error("is past 2^64 bytes"))?;
+    let wrong = |reason: Text| UnitError { reason, expected: catalogue::SIZE_EXAMPLES.into() };
+    let error = |what: Message| wrong(statement!(what, text = text));
+    let (number, unit) = Number::split(text).ok_or_else(|| error(catalogue::NO_SIZE))?;
+    let (bytes_each, bare) = size_unit(unit).ok_or_else(|| wrong(unknown_unit(text, unit)))?;
+    let bytes = number.times(bytes_each).ok_or_else(|| error(catalogue::NO_WHOLE_BYTES))?;
+    let bytes = u64::try_from(bytes).map_err(|_| error(catalogue::PAST_BYTES))?;
     let note = bare.then(|| {
         let letter = unit.to_uppercase();
         let thousand = if letter == "K" { "k" } else { &letter };
-        format!(
-            "{text} was taken as {} (1024-based); write {letter}iB or {thousand}B to say which \
-            is meant",
-            self::text(bytes)
+        statement!(
+            catalogue::TAKEN_AS,
+            text = text,
+            size = self::text(bytes),
+            binary = format!("{letter}iB"),
+            decimal = format!("{thousand}B"),
         )
     });
     Ok(Size { bytes, note })
+}
+
+fn unknown_unit(text: &str, unit: &str) -> Text {
+    statement!(catalogue::UNKNOWN_UNIT, text = text, unit = unit)
 }
 
 /// Bytes in a unit, and whether the unit could mean something else.
@@ -94,9 +142,9 @@ fn size_unit(unit: &str) -> Option<(u128, bool)> {
 /// When the text is no number with a unit of time, comes to no whole number of nanoseconds, or is
 /// past 2^64 of them.
 pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
-    let error =
-        |what: &str| UnitError { reason: format!("`{text}` {what}"), expected: DURATION_EXAMPLES };
-    let (number, unit) = Number::split(text).ok_or_else(|| error("is no duration"))?;
+    let wrong = |reason: Text| UnitError { reason, expected: catalogue::DURATION_EXAMPLES.into() };
+    let error = |what: Message| wrong(statement!(what, text = text));
+    let (number, unit) = Number::split(text).ok_or_else(|| error(catalogue::NO_DURATION))?;
     let nanoseconds_each: u128 = match unit {
         "ns" => 1,
         "us" | "µs" => 1_000,
@@ -105,12 +153,12 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
         "min" => 60_000_000_000,
         "h" => 3_600_000_000_000,
         "" if number.digits == 0 => 1,
-        "" => return Err(error("has no unit")),
-        _ => return Err(error(&format!("has the unknown unit `{unit}`"))),
+        "" => return Err(error(catalogue::NO_UNIT)),
+        _ => return Err(wrong(unknown_unit(text, unit))),
     };
     let nanoseconds =
-        number.times(nanoseconds_each).ok_or_else(|| error("is no whole number of nanoseconds"))?;
-    u64::try_from(nanoseconds).map(Duration::from_nanos).map_err(|_| error("is too long"))
+        number.times(nanoseconds_each).ok_or_else(|| error(catalogue::NO_WHOLE_NANOSECONDS))?;
+    u64::try_from(nanoseconds).map(Duration::from_nanos).map_err(|_| error(catalogue::TOO_LONG))
 }
 
 /// A decimal number, exactly: `digits` over 10^`places`.
@@ -174,12 +222,12 @@ mod tests {
         let size = parse("64K").expect("a size");
         assert_eq!(size.bytes, 65536);
         assert_eq!(
-            size.note.as_deref(),
+            size.note.map(|note| note.to_string()).as_deref(),
             Some("64K was taken as 64KiB (1024-based); write KiB or kB to say which is meant")
         );
         let size = parse("2g").expect("a size");
         assert_eq!(
-            (size.bytes, size.note.is_some_and(|note| note.contains("GiB or GB"))),
+            (size.bytes, size.note.is_some_and(|note| note.english().contains("GiB or GB"))),
             (2 << 30, true)
         );
     }

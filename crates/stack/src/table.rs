@@ -43,7 +43,7 @@ impl ValueKind {
         let expected = || Err(Problem { expected: self.to_string(), hint: None });
         let reason = |error: size::UnitError| Problem {
             expected: self.to_string(),
-            hint: Some(error.reason),
+            hint: Some(error.reason.english()),
         };
         match self {
             ValueKind::Size => size::parse(text).map(drop).map_err(reason),
@@ -95,8 +95,8 @@ impl fmt::Display for ValueKind {
 /// Offset and length of each of `OFFSET+LENGTH;OFFSET+LENGTH`, in bytes.
 pub(crate) fn ranges(text: &str) -> Result<Vec<(u64, u64)>, size::UnitError> {
     let no_range = || size::UnitError {
-        reason: format!("`{text}` is no list of ranges"),
-        expected: "OFFSET+LENGTH;OFFSET+LENGTH",
+        reason: format!("`{text}` is no list of ranges").into(),
+        expected: "OFFSET+LENGTH;OFFSET+LENGTH".into(),
     };
     let range = |text: &str| {
         let (offset, length) = text.split_once('+').ok_or_else(no_range)?;

@@ -10,6 +10,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::net::SocketAddr;
 
+use ::words::Message;
+
+use crate::catalogue;
+
 /// What a request may come with.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RequestAccess<'a> {
@@ -61,11 +65,10 @@ impl Access {
     ///
     /// # Errors
     /// Why it is not, in one line.
-    pub(crate) fn judge(&self, asked: &RequestAccess<'_>) -> Result<(), &'static str> {
+    pub(crate) fn judge(&self, asked: &RequestAccess<'_>) -> Result<(), Message> {
         let is_own = |host: &str| self.hosts.iter().any(|own| own.eq_ignore_ascii_case(host));
         if !asked.host.is_some_and(is_own) {
-            return Err("refused: the request was sent to another name than this page's \
-                (its Host is not that of the address that `raidloom ui` printed)");
+            return Err(catalogue::OTHER_HOST);
         }
         let is_own_origin = |origin: &str| origin.strip_prefix("http://").is_some_and(is_own);
         let is_foreign = match asked.origin {
@@ -75,12 +78,10 @@ impl Access {
         // A request that was typed or clicked in another program comes from no site.
         let is_cross = asked.site.is_some_and(|site| !matches!(site, "same-origin" | "none"));
         if is_foreign || is_cross {
-            return Err("refused: the request comes from another site's page (its Origin is not \
-                this page's)");
+            return Err(catalogue::OTHER_ORIGIN);
         }
         if !asked.token.is_some_and(|token| same(token, &self.token)) {
-            return Err("refused: the token is missing or not the one of this start; open the \
-                address that `raidloom ui` printed");
+            return Err(catalogue::WRONG_TOKEN);
         }
         Ok(())
     }
@@ -141,7 +142,7 @@ mod tests {
             Some(""),
         ] {
             let said = access().judge(&RequestAccess { host, ..right() });
-            assert!(said.is_err_and(|text| text.contains("Host")), "{host:?}");
+            assert_eq!(said, Err(catalogue::OTHER_HOST), "{host:?}");
         }
     }
 
@@ -157,11 +158,11 @@ mod tests {
             for changes in [false, true] {
                 let said =
                     access().judge(&RequestAccess { changes, origin: Some(origin), ..right() });
-                assert!(said.is_err_and(|text| text.contains("Origin")), "{origin}");
+                assert_eq!(said, Err(catalogue::OTHER_ORIGIN), "{origin}");
             }
         }
         let without = access().judge(&RequestAccess { changes: true, ..right() });
-        assert!(without.is_err_and(|text| text.contains("Origin")));
+        assert_eq!(without, Err(catalogue::OTHER_ORIGIN));
         for site in ["cross-site", "same-site"] {
             assert!(
                 access().judge(&RequestAccess { site: Some(site), ..right() }).is_err(),
@@ -174,7 +175,7 @@ mod tests {
     fn without_the_token_nothing_is_answered() {
         for token in [None, Some(""), Some("0123abc"), Some("0123abce"), Some("0123abcd0")] {
             let said = access().judge(&RequestAccess { token, ..right() });
-            assert!(said.is_err_and(|text| text.contains("token")), "{token:?}");
+            assert_eq!(said, Err(catalogue::WRONG_TOKEN), "{token:?}");
         }
     }
 

@@ -1,9 +1,11 @@
 //! The board with CrystalDiskMark's buttons: `raidloom bench crystal`, an access at a time.
 
+use ::words::{Text, statement};
 use bench::suite::crystal::{PROFILES, Profile};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::catalogue;
 use crate::verbs::{Consent, flag};
 
 /// What is measured.
@@ -49,19 +51,23 @@ impl Board {
     ///
     /// # Errors
     /// One line: what there is.
-    pub(crate) fn rows(&self) -> Result<Vec<String>, String> {
+    pub(crate) fn rows(&self) -> Result<Vec<String>, Text> {
         let profile = Profile::named(&self.profile).ok_or_else(|| {
             let names: Vec<&str> = PROFILES.iter().map(|(name, ..)| *name).collect();
-            format!("profile {:?}: there are {}", self.profile, names.join(", "))
+            let name = format!("{:?}", self.profile);
+            statement!(catalogue::NO_PROFILE, name = name, names = names.join(", "))
         })?;
         if self.target.trim().is_empty() {
-            return Err("name a target: a folder, a file, a block device or a stack".to_owned());
+            return Err(catalogue::NO_TARGET.into());
         }
         let rows = accesses(profile);
         match &self.row {
             None => Ok(rows),
             Some(row) if rows.contains(row) => Ok(vec![row.clone()]),
-            Some(row) => Err(format!("row {row:?}: there are {}", rows.join(", "))),
+            Some(row) => {
+                let (name, names) = (format!("{row:?}"), rows.join(", "));
+                Err(statement!(catalogue::NO_ROW, name = name, names = names))
+            }
         }
     }
 
@@ -123,7 +129,7 @@ mod tests {
             (r#"{"target": "/mnt", "profile": "8", "row": "RND9K"}"#, "there are SEQ1M Q8T1"),
             (r#"{"target": " ", "profile": "8"}"#, "name a target"),
         ] {
-            let error = board(text).rows().expect_err(text);
+            let error = board(text).rows().expect_err(text).to_string();
             assert!(error.contains(said) && !error.contains('\n'), "{error}");
         }
     }

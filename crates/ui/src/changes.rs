@@ -4,13 +4,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use ::words::{Language, Text};
 use axum::http::StatusCode;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::{OwnedMutexGuard, watch};
 
 use crate::board::Board;
-use crate::program::{Program, shell};
+use crate::catalogue;
+use crate::program::{Program, Runner, shell};
 use crate::refusal::Refusal;
 use crate::verbs::Verb;
 
@@ -29,7 +31,7 @@ pub(crate) struct Job {
     commands: Vec<String>,
     /// What each has printed with `--json`.
     documents: Vec<Value>,
-    error: Option<String>,
+    error: Option<Text>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -51,7 +53,7 @@ pub(crate) struct Course {
     what: String,
     /// The command that was run, as a shell would take it.
     command: Option<String>,
-    error: Option<String>,
+    error: Option<Text>,
 }
 
 /// Carries out what is asked for.
@@ -84,39 +86,35 @@ impl Changes {
     }
 
     fn begin(&self) -> Result<OwnedMutexGuard<()>, Refusal> {
-        let held = Arc::clone(&self.0.busy).try_lock_owned().map_err(|_| {
-            Refusal::new(
-                StatusCode::CONFLICT,
-                "something is under way already, and one thing is done at a time: wait for it, or \
-                stop it",
-            )
-        })?;
+        let held = Arc::clone(&self.0.busy)
+            .try_lock_owned()
+            .map_err(|_| Refusal::new(StatusCode::CONFLICT, catalogue::UNDER_WAY))?;
         self.0.program.may_run();
         Ok(held)
     }
 
     /// Carries out a verb and says what it said. It is carried out to its end even where the asker
     /// goes away.
-    pub(crate) async fn act(&self, verb: Verb) -> Result<Value, Refusal> {
+    pub(crate) async fn act(&self, verb: Verb, language: Language) -> Result<Value, Refusal> {
         let held = self.begin()?;
         let inner = Arc::clone(&self.0);
         let work = async move {
             let _held = held;
-            verb.carry_out(&inner.program.runner()).await
+            verb.carry_out(&inner.program.runner(language)).await
         };
         tokio::spawn(work)
             .await
-            .unwrap_or_else(|_| Err(Refusal::failed("the verb could not be carried out")))
+            .unwrap_or_else(|_| Err(Refusal::failed(catalogue::NOT_CARRIED_OUT)))
     }
 
     /// Starts the board; what comes of it is heard from [`Changes::watch`].
-    pub(crate) fn start_board(&self, board: Board) -> Result<(), Refusal> {
+    pub(crate) fn start_board(&self, board: Board, language: Language) -> Result<(), Refusal> {
         let rows = board.rows().map_err(Refusal::bad)?;
         let held = self.begin()?;
         let inner = Arc::clone(&self.0);
         tokio::spawn(async move {
             let _held = held;
-            inner.run_board(&board, rows).await;
+            inner.run_board(&board, rows, language).await;
         });
         Ok(())
     }
@@ -127,12 +125,14 @@ impl Changes {
         what: String,
         arguments: Vec<String>,
         folder: PathBuf,
+        language: Language,
     ) -> Result<(), Refusal> {
         let held = self.begin()?;
         let inner = Arc::clone(&self.0);
         tokio::spawn(async move {
             let _held = held;
-            inner.run_plan(what, &arguments, &folder).await;
+            let runner = inner.program.runner(language);
+            inner.run_plan(&runner, what, &arguments, &folder).await;
         });
         Ok(())
     }
@@ -150,7 +150,7 @@ impl Changes {
 }
 
 impl Inner {
-    async fn run_board(&self, board: &Board, rows: Vec<String>) {
+    async fn run_board(&self, board: &Board, rows: Vec<String>, language: Language) {
         let before: Value = serde_json::from_str(&self.job.borrow()).unwrap_or_default();
         let mut job = Job {
             number: before["number"].as_u64().unwrap_or(0) + 1,
@@ -162,7 +162,7 @@ impl Inner {
         for row in job.rows.clone() {
             job.now = Some(row.clone());
             self.tell(&job);
-            let runner = self.program.runner();
+            let runner = self.program.runner(language);
             let ended = runner.run(&board.arguments(&row)).await;
             job.commands.extend(runner.commands());
             match ended {
@@ -171,7 +171,7 @@ impl Inner {
                     job.documents.extend(serde_json::from_str::<Value>(&ended.said).ok());
                     job.error = ended.error;
                 }
-                Err(refusal) => job.error = Some(refusal.text().to_owned()),
+                Err(refusal) => job.error = Some(refusal.text().clone()),
             }
             if job.error.is_some() || self.program.ends() {
                 break;
@@ -188,14 +188,20 @@ impl Inner {
         self.tell(&job);
     }
 
-    async fn run_plan(&self, what: String, arguments: &[String], folder: &Path) {
+    async fn run_plan(
+        &self,
+        runner: &Runner<'_>,
+        what: String,
+        arguments: &[String],
+        folder: &Path,
+    ) {
         let mut course = Course { stage: Stage::Running, what, ..Course::default() };
         course.command = Some(shell(arguments));
         self.course.send_replace(json!(course).to_string());
-        let ended = self.program.runner().run_in(Some(folder), arguments).await;
+        let ended = runner.run_in(Some(folder), arguments).await;
         let error = match ended {
             Ok(ended) => ended.error,
-            Err(refusal) => Some(refusal.text().to_owned()),
+            Err(refusal) => Some(refusal.text().clone()),
         };
         course.stage = match (&error, self.program.ends()) {
             (_, true) => Stage::Stopped,

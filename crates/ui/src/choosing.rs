@@ -13,6 +13,8 @@ use serde_json::{Value, json};
 
 use ::words::{Language, in_language};
 
+use crate::catalogue;
+
 /// Columns of the answer's text.
 const WIDTH: usize = 80;
 
@@ -36,17 +38,17 @@ impl Asked {
     fn question(&self) -> Result<Question, Error> {
         // Files of one's own are not read for the page.
         if !Work::names().contains(&self.work.as_str()) {
-            return Err(Error::usage(format!("{}: no such kind of work", self.work)));
+            return Err(Error::usage(catalogue::NO_WORK).at(&self.work));
         }
         if self.survive > 2 {
-            return Err(Error::usage("0, 1 or 2 drives may die at once"));
+            return Err(Error::usage(catalogue::SURVIVED));
         }
         if let Some(name) = &self.file_system {
             FileSystem::named(name)?;
         }
         let drives = Drives::read(&self.drives, false)?;
         if !drives.are_modelled() {
-            return Err(Error::usage("these would be measured: only models are asked here"));
+            return Err(Error::usage(catalogue::MODELS_ALONE));
         }
         Ok(Question {
             drives,
@@ -71,7 +73,7 @@ impl Asked {
             Ok(alone) => alone,
             Err(TryLockError::Poisoned(alone)) => alone.into_inner(),
             Err(TryLockError::WouldBlock) => {
-                return Err(Error::usage("another answer is being worked out: wait for it"));
+                return Err(Error::usage(catalogue::ANSWER_UNDER_WAY));
             }
         };
         let choice = question.answer_by_models(&AtomicBool::new(false))?;

@@ -14,6 +14,7 @@
 
 mod access;
 mod board;
+mod catalogue;
 mod changes;
 mod choosing;
 mod events;
@@ -30,7 +31,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ::words::Language;
+use ::words::{Language, statement};
 use host::Error;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -78,13 +79,10 @@ pub fn serve(
     ready: impl FnOnce(&str) -> Result<(), Error>,
 ) -> Result<(), Error> {
     if !options.listen.ip().is_loopback() {
-        return Err(Error::usage(format!(
-            "--listen {}: the page is for this machine alone; use 127.0.0.1:PORT or [::1]:PORT \
-            (from elsewhere: ssh -L PORT:127.0.0.1:PORT)",
-            options.listen
-        )));
+        let address = options.listen.to_string();
+        return Err(Error::usage(statement!(catalogue::NOT_LOOPBACK, address = address)));
     }
-    let failed = |error: io::Error| Error::from_io("the page's server", &error);
+    let failed = |error: io::Error| Error::from_io(catalogue::SERVER, &error);
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let result = runtime.block_on(async {

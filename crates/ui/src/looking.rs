@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use ::words::Language;
+use ::words::{Language, Text};
 use host::Error;
 use lab::watch::{self, RunState, Stage, Stamp};
 use results::analysis::Analysis;
@@ -12,20 +12,22 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use serve::{Runtime, Status};
 
+use crate::catalogue;
+
 /// Arrays that run, as `array status --json` has them, and what could not be asked. What servers
 /// that were killed have left behind is left alone.
 pub(crate) fn arrays() -> Value {
-    let (mut statuses, mut problems): (Vec<Status>, Vec<String>) = (Vec::new(), Vec::new());
+    let (mut statuses, mut problems): (Vec<Status>, Vec<Text>) = (Vec::new(), Vec::new());
     match Runtime::find() {
         Ok(runtime) => {
             for (_, status) in serve::statuses(&runtime) {
                 match status {
                     Ok(status) => statuses.push(status),
-                    Err(error) => problems.push(error.to_string()),
+                    Err(error) => problems.push(error.text().clone()),
                 }
             }
         }
-        Err(error) => problems.push(error.to_string()),
+        Err(error) => problems.push(error.text().clone()),
     }
     json!({ "arrays": statuses, "problems": problems })
 }
@@ -40,7 +42,7 @@ struct ListedRun {
     /// What the report of a finished run says first, by the tag of the language.
     answer: BTreeMap<&'static str, Vec<String>>,
     /// Why it cannot be read.
-    problem: Option<String>,
+    problem: Option<Text>,
 }
 
 /// How many runs are shown.
@@ -107,7 +109,7 @@ impl Runs {
     fn look(&self, folder: &Path) -> ListedRun {
         let (mut state, problem) = match watch::look(folder) {
             Ok(state) => (Some(state), None),
-            Err(error) => (None, Some(error.to_string())),
+            Err(error) => (None, Some(error.text().clone())),
         };
         // What is kept of it is what is shown.
         let finished = state.as_mut().and_then(|state| state.analysis.take());
@@ -127,9 +129,7 @@ impl Runs {
     /// When there is no such run.
     pub(crate) fn find(&self, id: &str) -> Result<PathBuf, Error> {
         let mut folders = watch::runs_in(&self.folder).into_iter();
-        folders
-            .find(|run| self.id(run) == id)
-            .ok_or_else(|| Error::usage(format!("{id}: there is no such run here")))
+        folders.find(|run| self.id(run) == id).ok_or_else(|| Error::usage(catalogue::NO_RUN).at(id))
     }
 
     /// The page of a run's report, made from its figures. Only what [`Runs::all`] shows has one.

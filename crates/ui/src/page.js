@@ -5,28 +5,21 @@
 const token = new URLSearchParams(location.search).get("token") ?? "";
 const byId = (id) => document.getElementById(id);
 
-// What is said is written in English here and in the page, and looked up where it is said in Japanese. The guard and the
-// verbs say whole sentences with names in them, which translated() knows. What else comes from outside stays as it is.
+// What is said is written in English here and in the page, and looked up where it is said in Japanese. What the guard
+// and the verbs refuse comes as messages in both languages with their names, which textOf() fills in. What else comes from
+// outside stays as it is.
 const JAPANESE = {japanese};
-const SAID = {said}.map(([english, japanese]) => {
-  const literal = english.replace(/[.*+?^$()|[\]\\]/g, "\\$&");
-  return [new RegExp(`^${literal.replace(/\{(\w+)\}/g, "(?<$1>.+?)")}$`), japanese];
-});
 const root = document.documentElement;
-function t(english, places) {
-  const text = (root.lang === "ja" && JAPANESE[english]) || english;
-  return text.replace(/\{(\w+)\}/g, (all, name) => places?.[name] ?? all);
+const filled = (template, place) => template.replace(/\{(\w+)\}/g, (all, name) => place(name) ?? all);
+const t = (english, places) => filled((root.lang === "ja" && JAPANESE[english]) || english, (name) => places?.[name]);
+// A text of the server: what stands as it is, places with a colon behind them, and messages.
+function textOf(text) {
+  if (!Array.isArray(text)) return text ?? "";
+  return text.map((part) => {
+    if (part.at !== undefined) return `${textOf(part.at)}: `;
+    return part.code ? filled(part[root.lang], (name) => textOf(part.names[name])) : part;
+  }).join("");
 }
-// A line that may begin with a path and a colon.
-function translatedLine(line) {
-  for (const [pattern, japanese] of SAID) {
-    const places = pattern.exec(line)?.groups;
-    if (places !== undefined || pattern.test(line)) return japanese.replace(/\{(\w+)\}/g, (all, name) => (name === "what" ? translatedLine(places.what) : places[name]));
-  }
-  const colon = line.indexOf(": ");
-  return colon < 0 ? line : line.slice(0, colon + 2) + translatedLine(line.slice(colon + 2));
-}
-const translated = (text) => (root.lang === "ja" && text ? text.split("\n").map(translatedLine).join("\n") : text);
 const list = (parts) => parts.filter(Boolean).join(t(", "));
 let about = { version: "", allow_changes: false, profiles: [], folder: "" };
 
@@ -93,7 +86,7 @@ const configurationsIn = (count) => counted(count, "1 configuration", "{count} c
 
 // Asking the server.
 async function ask(path, body, query) {
-  const address = `${path}?${new URLSearchParams({ ...query, token })}`;
+  const address = `${path}?${new URLSearchParams({ ...query, lang: root.lang, token })}`;
   const how = body === undefined ? {} : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
   let answer;
   try {
@@ -102,7 +95,7 @@ async function ask(path, body, query) {
     throw new Error(t("raidloom ui does not answer; was it ended?"));
   }
   const said = await answer.json().catch(() => ({ error: t("an answer without sense ({status})", { status: answer.status }) }));
-  if (!answer.ok) throw new Error(said.error ?? t("refused ({status})", { status: answer.status }));
+  if (!answer.ok) throw new Error(textOf(said.parts ?? said.error) || t("refused ({status})", { status: answer.status }));
   return said;
 }
 let saidTimer;
@@ -111,13 +104,13 @@ function say(text, bad) {
   // What went well is not in the way for long.
   clearTimeout(saidTimer);
   if (text && !bad) saidTimer = setTimeout(() => say(""), 20000);
-  place.textContent = translated(text);
+  place.textContent = text;
   place.hidden = !text;
   place.classList.toggle("bad", Boolean(bad));
 }
 function sayIn(form, text) {
   const place = form.querySelector(".error");
-  place.textContent = translated(text) ?? "";
+  place.textContent = text;
   place.hidden = !text;
 }
 async function act(verb) {
@@ -170,7 +163,7 @@ const memberName = (name) => (name ?? "").replace(/^file:/, "");
 
 function showArrays() {
   const cards = arrays.arrays.map(arrayCard);
-  const problems = arrays.problems.map((problem) => h("p", { class: "bad" }, problem));
+  const problems = arrays.problems.map((problem) => h("p", { class: "bad" }, textOf(problem)));
   const none = cards.length || problems.length ? null : h("p", { class: "soft" }, t("None runs. "), h("code", {}, "raidloom array start"), t(" starts one."));
   show("arrays-list", none, problems, cards);
 }
@@ -275,7 +268,7 @@ function showRuns(told) {
   show("runs-list", none, told.runs.map(runCard), told.more ? h("p", { class: "soft" }, t("and {more} older ones", told)) : null);
 }
 function runCard(run) {
-  if (run.problem) return h("article", { class: "card", "data-key": run.id, "aria-label": t("Run {id}", run) }, h("h3", {}, run.id), h("p", { class: "bad" }, run.problem));
+  if (run.problem) return h("article", { class: "card", "data-key": run.id, "aria-label": t("Run {id}", run) }, h("h3", {}, run.id), h("p", { class: "bad" }, textOf(run.problem)));
   const [word, kind] = STAGES[run.stage];
   const share = run.trials ? run.trials_finished / run.trials : 0;
   const blocks = run.blocks === null ? t("{blocks} of a race", { blocks: blocksOf(run.blocks_finished) }) : t("{done} of {all}", { done: run.blocks_finished, all: blocksOf(run.blocks) });
@@ -326,7 +319,7 @@ let course = { stage: "idle", what: "" };
 function showCourse(told) {
   course = told;
   const name = course.what.split("/").pop();
-  const texts = { idle: "", running: t("Running {name}. Nothing else is done meanwhile.", { name }), done: t("{name} is finished.", { name }), stopped: t("{name} was stopped.", { name }), failed: `${name}: ${course.error}` };
+  const texts = { idle: "", running: t("Running {name}. Nothing else is done meanwhile.", { name }), done: t("{name} is finished.", { name }), stopped: t("{name} was stopped.", { name }), failed: `${name}: ${textOf(course.error)}` };
   const now = byId("runs-now");
   now.textContent = texts[course.stage];
   now.className = course.stage === "failed" ? "bad" : "soft";
@@ -391,7 +384,7 @@ function showBoard() {
   const place = job.rows.indexOf(job.now) + 1;
   byId("board-now").textContent = { idle: "", running: t("Measuring {row} ({place} of {all})", { row: job.now, place, all: job.rows.length }), done: t("Done"), stopped: t("Stopped"), failed: t("Failed") }[job.stage];
   showBoardTime();
-  sayIn(boardForm, job.error);
+  sayIn(boardForm, textOf(job.error));
   byId("board-commands-details").hidden = !job.commands.length;
   byId("board-commands").textContent = job.commands.join("\n");
 }
@@ -613,7 +606,7 @@ function showDrives() {
     const [word, kind] = ANSWERS[drive.answer] ?? [drive.answer, ""];
     const parts = [drive.model, drive.serial ? t("serial {serial}", drive) : null, drive.rotational ? t("turning") : null, drive.removable ? t("removable") : null, drive.partitions ? counted(drive.partitions, "1 partition", "{count} partitions") : null];
     return h("tr", {}, h("th", { scope: "row", class: "path" }, drive.path), h("td", { class: "n" }, bytes(drive.size_bytes)),
-      h("td", {}, list(parts) || "-"), h("td", {}, tag(word, kind)), h("td", { class: "why" }, translated(drive.reason)));
+      h("td", {}, list(parts) || "-"), h("td", {}, tag(word, kind)), h("td", { class: "why" }, textOf(drive.reason_parts ?? drive.reason)));
   };
   show("drives-list", drives.length ? h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": t("Drives") }, h("table", { "aria-label": t("Drives") },
     h("thead", {}, h("tr", {}, column("Drive"), column("Size", "n"), column("What it is"), column("Writes"), column("Why"))),
@@ -641,7 +634,7 @@ function showChoice() {
     const can = drive.answer === "with-consent";
     const parts = [bytes(drive.size_bytes), drive.model, drive.serial ? t("serial {serial}", drive) : null];
     return h("li", { "data-key": drive.path }, h("label", { class: "check" }, h("input", { type: "checkbox", name: "drive", value: drive.path, disabled: !can }),
-      h("span", {}, h("span", { class: "path" }, drive.path), ` ${list(parts)}`)), can ? null : h("span", { class: "word warn" }, translated(drive.reason)));
+      h("span", {}, h("span", { class: "path" }, drive.path), ` ${list(parts)}`)), can ? null : h("span", { class: "word warn" }, textOf(drive.reason_parts ?? drive.reason)));
   };
   if (drivesKnown) show("choose-drives", drives.length ? h("ul", { class: "plain" }, drives.map(box)) : h("p", { class: "soft" }, t("There are none, or this machine does not tell.")));
   const text = byId("choose-text");

@@ -4,10 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use ::words::{Language, Text, statement};
 use axum::http::StatusCode;
 use rustix::process::{Pid, Signal, kill_process};
+use serde::Deserialize;
 use tokio::process::Command;
 
+use crate::catalogue;
 use crate::refusal::Refusal;
 
 /// This program, and the process of it that is at work.
@@ -33,8 +36,9 @@ impl Program {
         self.child.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn runner(&self) -> Runner<'_> {
-        Runner { program: self, commands: Mutex::default() }
+    /// Runs verbs that speak this language.
+    pub(crate) fn runner(&self, language: Language) -> Runner<'_> {
+        Runner { program: self, language, commands: Mutex::default() }
     }
 
     /// Forgets that what was at work before was told to end.
@@ -59,6 +63,7 @@ impl Program {
 /// Runs the program's verbs, and remembers which.
 pub(crate) struct Runner<'a> {
     program: &'a Program,
+    language: Language,
     commands: Mutex<Vec<String>>,
 }
 
@@ -67,7 +72,7 @@ pub(crate) struct VerbEnd {
     /// Its standard output.
     pub(crate) said: String,
     /// What it said when it failed.
-    pub(crate) error: Option<String>,
+    pub(crate) error: Option<Text>,
 }
 
 impl Runner<'_> {
@@ -90,20 +95,22 @@ impl Runner<'_> {
         folder: Option<&Path>,
         arguments: &[String],
     ) -> Result<VerbEnd, Refusal> {
-        let failed = |error: std::io::Error| Refusal::failed(format!("starting the verb: {error}"));
+        let failed =
+            |error: std::io::Error| Refusal::failed(error.to_string()).at(catalogue::STARTING);
         self.commands.lock().unwrap_or_else(PoisonError::into_inner).push(shell(arguments));
         let mut command = Command::new(&self.program.path);
         if let Some(folder) = folder {
             command.current_dir(folder);
         }
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.args(arguments).env("RAIDLOOM_LANG", self.language.tag());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Ctrl-C in the terminal goes to the page's server, which tells its child by itself: told
         // twice, it would end at once and leave things behind.
         command.process_group(0);
         let child = {
             let mut known = self.program.child();
             if known.ends {
-                return Err(Refusal::failed("it was told to end"));
+                return Err(Refusal::failed(catalogue::TOLD_TO_END));
             }
             let child = command.spawn().map_err(failed)?;
             known.process = child.id();
@@ -141,12 +148,32 @@ fn ended(output: &Output) -> VerbEnd {
     }
     let told = String::from_utf8_lossy(&output.stderr);
     // Notes come before it.
-    let error = match told.rfind("raidloom: ") {
-        Some(at) => told[at + "raidloom: ".len()..].trim_end().to_owned(),
-        None if told.trim().is_empty() => format!("it ended with {}", output.status),
-        None => told.trim_end().to_owned(),
+    let error = match (of_document(&told), told.rfind("raidloom: ")) {
+        (Some(error), _) => error,
+        (None, Some(at)) => told[at + "raidloom: ".len()..].trim_end().into(),
+        (None, None) if told.trim().is_empty() => {
+            statement!(catalogue::ENDED_WITH, status = output.status.to_string())
+        }
+        (None, None) => told.trim_end().into(),
     };
     VerbEnd { said, error: Some(error) }
+}
+
+/// What a verb with `--json` says when it fails.
+#[derive(Deserialize)]
+struct ErrorDocument {
+    error: ErrorText,
+}
+
+#[derive(Deserialize)]
+struct ErrorText {
+    parts: Text,
+}
+
+/// The error of a verb that says what goes wrong as a document.
+fn of_document(told: &str) -> Option<Text> {
+    let document = told.lines().rev().find_map(|line| serde_json::from_str(line).ok());
+    document.map(|ErrorDocument { error }| error.parts)
 }
 
 #[cfg(test)]
@@ -158,7 +185,8 @@ mod tests {
 
     fn of(code: i32, stderr: &str) -> Option<String> {
         let status = ExitStatus::from_raw(code << 8);
-        ended(&Output { status, stdout: Vec::new(), stderr: stderr.into() }).error
+        let ended = ended(&Output { status, stdout: Vec::new(), stderr: stderr.into() });
+        ended.error.map(|error| error.to_string())
     }
 
     #[test]
@@ -168,5 +196,8 @@ mod tests {
         assert_eq!(of(4, said).as_deref(), Some("a.img: it is mounted\nunmount it first"));
         assert_eq!(of(2, "error: no such flag\n").as_deref(), Some("error: no such flag"));
         assert_eq!(of(3, "").as_deref(), Some("it ended with exit status: 3"));
+        let document = "note: no\n{\"error\":{\"exit_code\":4,\"text\":\"b: no\",\"parts\":\
+            [{\"at\":\"a\"},{\"code\":\"no\",\"names\":{},\"en\":\"no\",\"ja\":\"x\"}]}}\n";
+        assert_eq!(of(4, document).as_deref(), Some("a: no"));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ::words::Language;
+use ::words::{Language, Message};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Query, Request, State};
@@ -24,7 +24,7 @@ use crate::choosing::Asked;
 use crate::http::Admission;
 use crate::refusal::Refusal;
 use crate::verbs::{Measure, SavedPlan, Verb};
-use crate::{Shared, events, looking, words};
+use crate::{Shared, catalogue, events, looking, words};
 
 /// The page: one file, with nothing in it that is fetched.
 const PAGE: &str = include_str!("page.html");
@@ -57,7 +57,7 @@ pub(crate) fn router(app: Shared) -> Router {
         .route("/api/run", post(run))
         .route("/api/run/stop", post(stop))
         .route("/api/do", post(act))
-        .fallback(|| async { Refusal::not_found("there is no such page") })
+        .fallback(|| async { Refusal::not_found(catalogue::NO_PAGE) })
         .layer(middleware::from_fn_with_state(Arc::clone(&app), gate))
         .with_state(app)
 }
@@ -88,7 +88,7 @@ async fn gate(State(app): State<Shared>, request: Request, next: Next) -> Respon
     answer
 }
 
-fn judge(app: &crate::App, request: &Request) -> Result<(), &'static str> {
+fn judge(app: &crate::App, request: &Request) -> Result<(), Message> {
     let text = |name: &HeaderName| request.headers().get(name).and_then(|text| text.to_str().ok());
     let said = Query::<HashMap<String, String>>::try_from_uri(request.uri());
     app.access.judge(&RequestAccess {
@@ -112,21 +112,21 @@ async fn beside<T: Send + 'static>(
 ) -> Result<T, Refusal> {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result.map_err(Refusal::from),
-        Err(_) => Err(Refusal::failed("the server could not look: this is a mistake in raidloom")),
+        Err(_) => Err(Refusal::failed(catalogue::NOT_LOOKED)),
     }
 }
 
 /// A request's document.
 fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, Refusal> {
-    serde_json::from_slice(body).map_err(|error| Refusal::bad(format!("what was sent: {error}")))
+    serde_json::from_slice(body)
+        .map_err(|error| Refusal::bad(error.to_string()).at(catalogue::SENT))
 }
 
 async fn page(State(app): State<Shared>) -> Answer {
     // Each answer has a word of its own, and only what carries it is run or used as a style.
     let nonce = crate::access::secret()
-        .map_err(|error| Refusal::failed(format!("making the page: {error}")))?;
+        .map_err(|error| Refusal::failed(error.to_string()).at(catalogue::MAKING_PAGE))?;
     let script = SCRIPT.replacen("{japanese}", &words::japanese(), 1);
-    let script = script.replacen("{said}", &words::said(), 1);
     let page = PAGE
         .replace("{nonce}", &nonce)
         .replace("{language}", app.language.tag())
@@ -142,11 +142,13 @@ async fn page(State(app): State<Shared>) -> Answer {
     Ok((headers, page).into_response())
 }
 
-async fn report(State(app): State<Shared>, Query(said): Query<HashMap<String, String>>) -> Answer {
-    let id = said.get("run").cloned().ok_or_else(|| Refusal::bad("name a run: ?run="))?;
-    let lang = said.get("lang").map_or("", String::as_str);
-    let language = Language::ALL.into_iter().find(|language| language.tag() == lang);
-    let page = beside(move || app.runs.report(&id, language.unwrap_or(app.language))).await?;
+/// What a request's address says beside the path.
+type Said = Query<HashMap<String, String>>;
+
+async fn report(State(app): State<Shared>, Query(said): Said) -> Answer {
+    let id = said.get("run").cloned().ok_or_else(|| Refusal::bad(catalogue::NAME_A_RUN))?;
+    let language = app.language_of(&said);
+    let page = beside(move || app.runs.report(&id, language)).await?;
     let headers = [(CONTENT_TYPE, "text/html; charset=utf-8"), (CONTENT_SECURITY_POLICY, REPORT)];
     Ok((headers, page).into_response())
 }
@@ -190,19 +192,20 @@ async fn save(State(app): State<Shared>, body: Bytes) -> Answer {
     Ok(document(&beside(move || plan.save(app.runs.folder())).await?))
 }
 
-async fn board(State(app): State<Shared>, body: Bytes) -> Answer {
+async fn board(State(app): State<Shared>, Query(said): Said, body: Bytes) -> Answer {
     app.allows_changes()?;
     let board: Board = read(&body)?;
-    app.changes.start_board(board)?;
+    app.changes.start_board(board, app.language_of(&said))?;
     Ok(document(&json!({ "started": true })))
 }
 
-async fn run(State(app): State<Shared>, body: Bytes) -> Answer {
+async fn run(State(app): State<Shared>, Query(said): Said, body: Bytes) -> Answer {
     app.allows_changes()?;
     let measure: Measure = read(&body)?;
     let shared = Shared::clone(&app);
     let (what, arguments) = beside(move || measure.arguments(&shared.runs)).await?;
-    app.changes.start_run(what, arguments, app.runs.folder().to_owned())?;
+    let folder = app.runs.folder().to_owned();
+    app.changes.start_run(what, arguments, folder, app.language_of(&said))?;
     Ok(document(&json!({ "started": true })))
 }
 
@@ -211,10 +214,10 @@ async fn stop(State(app): State<Shared>) -> Answer {
     Ok(document(&json!({ "stopping": app.changes.stop() })))
 }
 
-async fn act(State(app): State<Shared>, body: Bytes) -> Answer {
+async fn act(State(app): State<Shared>, Query(said): Said, body: Bytes) -> Answer {
     app.allows_changes()?;
     let verb: Verb = read(&body)?;
-    Ok(document(&app.changes.act(verb).await?))
+    Ok(document(&app.changes.act(verb, app.language_of(&said)).await?))
 }
 
 impl crate::App {
@@ -222,9 +225,12 @@ impl crate::App {
         if self.allow_changes {
             return Ok(());
         }
-        Err(Refusal::forbidden(
-            "refused: nothing is changed from this page; start it with `raidloom ui \
-            --allow-changes`",
-        ))
+        Err(Refusal::forbidden(catalogue::LOOKING_ONLY))
+    }
+
+    /// The language that the page speaks, as it says in a request.
+    fn language_of(&self, said: &HashMap<String, String>) -> Language {
+        let tag = said.get("lang").map_or("", String::as_str);
+        Language::ALL.into_iter().find(|language| language.tag() == tag).unwrap_or(self.language)
     }
 }

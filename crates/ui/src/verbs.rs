@@ -8,6 +8,7 @@ use host::Error;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::catalogue;
 use crate::looking::Runs;
 use crate::program::Runner;
 use crate::refusal::Refusal;
@@ -138,9 +139,7 @@ impl Verb {
                 let stack = assembled(runner, members).await?;
                 runner.done(&start(&stack, Some(name), *attach, false)).await
             };
-            said += &started.await.map_err(|refusal| {
-                refusal.at("the superblocks are written, but it could not be started")
-            })?;
+            said += &started.await.map_err(|refusal| refusal.at(catalogue::NOT_STARTED))?;
         }
         Ok(json!({ "commands": runner.commands(), "said": said.trim_end() }))
     }
@@ -200,7 +199,7 @@ async fn assembled(runner: &Runner<'_>, members: &[String]) -> Result<String, Re
     found[0]["stack"]
         .as_str()
         .map(str::to_owned)
-        .ok_or_else(|| Refusal::failed("it was created, and cannot be assembled as it is"))
+        .ok_or_else(|| Refusal::failed(catalogue::NOT_ASSEMBLED))
 }
 
 /// A plan that is to be kept.
@@ -225,10 +224,9 @@ impl SavedPlan {
             return Ok(json!({ "path": path, "outline": checked["outline"] }));
         }
         let failed = |error: io::Error| match error.kind() {
-            io::ErrorKind::AlreadyExists => Error::usage(format!(
-                "{}: it is there already; choose another name",
-                path.display()
-            )),
+            io::ErrorKind::AlreadyExists => {
+                Error::usage(catalogue::PLAN_IS_THERE).at(path.display())
+            }
             _ => Error::from_io(path.display(), &error),
         };
         let mut file =
@@ -242,9 +240,7 @@ fn file_name(name: &str) -> Result<PathBuf, Error> {
     let stem = name.strip_suffix(".toml").unwrap_or(name);
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     if stem.is_empty() || stem.starts_with(['.', '-']) || !stem.chars().all(is_plain) {
-        return Err(Error::usage(format!(
-            "{name:?}: a plan's file is called by letters, digits, -, _ and ."
-        )));
+        return Err(Error::usage(catalogue::PLAN_NAME).at(format!("{name:?}")));
     }
     Ok(PathBuf::from(format!("{stem}.toml")))
 }
@@ -280,7 +276,7 @@ impl Measure {
             Measure::Plan { name, consent } => {
                 let path = runs.folder().join(file_name(name)?);
                 if !path.is_file() {
-                    return Err(Error::usage(format!("{}: there is no such plan", said(&path))));
+                    return Err(Error::usage(catalogue::NO_PLAN).at(said(&path)));
                 }
                 let rest = words(&["--", &said(&path)]);
                 let line = [words(&["run", "--quiet"]), consent.flags(), rest].concat();

@@ -8,8 +8,15 @@
 //! the thread while one text is made, and is English otherwise. What comes from outside (names,
 //! flags, facts, what a plan says of itself) stays as it is, and so does what programs read. Each
 //! crate that speaks to people has a catalogue of its own.
+//!
+//! What is carried before it is said (a refusal on its way up, or to another process) is a
+//! [`Text`]: codes and names, made into a sentence where it is printed.
+
+mod text;
 
 use std::cell::Cell;
+
+pub use text::{Statement, Text, TextPart};
 
 /// A language of what people read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,6 +77,8 @@ pub fn in_language<T>(language: Language, make: impl FnOnce() -> T) -> T {
 /// A message in every language, with `{names}` where figures and names go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
+    /// Its name in its catalogue: `IS_MOUNTED`.
+    pub code: &'static str,
     /// In English.
     pub english: &'static str,
     /// In Japanese, with the same places.
@@ -132,13 +141,20 @@ fn is_japanese(letter: char) -> bool {
 /// never taken for a place itself.
 #[must_use]
 pub fn filled(message: Message, places: &[(&str, &dyn std::fmt::Display)]) -> String {
+    fill(message.template(), |name| {
+        places.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string())
+    })
+}
+
+/// A template with its places filled.
+fn fill(template: &str, value: impl Fn(&str) -> Option<String>) -> String {
     let mut text = String::new();
-    let mut rest = message.template();
+    let mut rest = template;
     while let Some((before, after)) = rest.split_once('{') {
         let (name, after) = after.split_once('}').unwrap_or((after, ""));
         text += before;
-        match places.iter().find(|(known, _)| *known == name) {
-            Some((_, value)) => text += &value.to_string(),
+        match value(name) {
+            Some(value) => text += &value,
             // Tests fill every place of every message; this shows what one forgot.
             None => text += &format!("{{{name}}}"),
         }
@@ -153,7 +169,7 @@ pub fn filled(message: Message, places: &[(&str, &dyn std::fmt::Display)]) -> St
 macro_rules! catalogue {
     ($($name:ident: $english:literal, $japanese:literal;)*) => {
         $(pub(crate) const $name: $crate::Message =
-            $crate::Message { english: $english, japanese: $japanese };)*
+            $crate::Message { code: stringify!($name), english: $english, japanese: $japanese };)*
 
         /// All of them, by name.
         #[cfg(test)]
@@ -198,6 +214,9 @@ mod tests {
         let errors: Vec<_> =
             ALL.iter().map(|(_, message)| message.check(&["IOPS"]).err()).collect();
         assert_eq!(errors, [None, Some("it is not in Japanese"), Some("the places differ"), None]);
-        assert_eq!(Message { english: "", japanese: "" }.check(&[]), Err("a text is empty"));
+        assert_eq!(
+            Message { code: "", english: "", japanese: "" }.check(&[]),
+            Err("a text is empty")
+        );
     }
 }

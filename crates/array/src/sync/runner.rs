@@ -502,7 +502,7 @@ impl SyncRunner {
         let snapshot = self.health().snapshot();
         let missing = snapshot.absent().union(&snapshot.recovering());
         if self.shared.level.holds_all(&missing).is_err() {
-            job.end = Some(Ending::Failed(error.at(&job.action)));
+            job.end = Some(Ending::Failed(error.at(job.action.to_string())));
             return;
         }
         // Something in there cannot be read: find out what.
@@ -594,7 +594,9 @@ impl SyncRunner {
         let covered = job.flushing.take().expect("a flush is under way");
         job.last_checkpoint = self.now();
         if let Err(error) = result {
-            job.end.get_or_insert_with(|| Ending::Failed(error.at("flushing").at(&job.action)));
+            job.end.get_or_insert_with(|| {
+                Ending::Failed(error.at("flushing").at(job.action.to_string()))
+            });
             return;
         }
         let health = self.health();

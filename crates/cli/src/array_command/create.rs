@@ -9,9 +9,10 @@ use host::guard::Guard;
 use mdtools::{Create, CreateMember, CreatedArray, MemberSource};
 use serde_json::{Value, json};
 
+use crate::catalogue::{self, say, statement};
 use crate::consent::Consent;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, said};
 use crate::signals;
 
 /// `array create`.
@@ -105,21 +106,21 @@ const BITMAP_CHUNK_MIN_BYTES: u64 = 4096;
 
 /// Levels by the names that mdadm takes.
 pub(super) fn level(text: &str) -> Result<Level, Failure> {
-    mdtools::level(text).ok_or_else(|| {
-        Failure::usage(format!("--level {text}: expected linear, 0, 1, 4, 5, 6 or 10"))
-    })
+    mdtools::level(text)
+        .ok_or_else(|| Failure::usage(catalogue::LEVEL_EXPECTED).at(said("--level", text)))
 }
 
 fn layout(level: Level, text: Option<&str>) -> Result<Layout, Failure> {
-    mdtools::layout(level, text).map_err(|expected| {
-        Failure::usage(match text {
-            Some(_) if matches!(level, Level::Linear | Level::Raid1 | Level::Raid4) => {
-                format!("--layout: {level} has only one layout; leave the flag out")
-            }
-            text => {
-                format!("--layout {}: expected {expected} for {level}", text.unwrap_or_default())
-            }
-        })
+    mdtools::layout(level, text).map_err(|expected| match text {
+        Some(_) if matches!(level, Level::Linear | Level::Raid1 | Level::Raid4) => {
+            Failure::usage(statement!(ONE_LAYOUT, level = level.to_string()))
+        }
+        text => {
+            let (expected, level) = (expected.to_string(), level.to_string());
+            let text = text.unwrap_or_default();
+            Failure::usage(statement!(LAYOUT_EXPECTED, expected = expected, level = level))
+                .at(said("--layout", text))
+        }
     })
 }
 
@@ -129,30 +130,27 @@ fn consistency(output: &Output, arguments: &CreateArguments) -> Result<Consisten
             let bytes = output.size("--bitmap-chunk", text)?;
             if !bytes.is_power_of_two() || bytes < BITMAP_CHUNK_MIN_BYTES {
                 let least = block::size_text(BITMAP_CHUNK_MIN_BYTES);
-                return Err(Failure::usage(format!(
-                    "--bitmap-chunk {text}: expected a power of two, {least} at least"
-                )));
+                return Err(Failure::usage(statement!(BITMAP_CHUNK_EXPECTED, least = least))
+                    .at(said("--bitmap-chunk", text)));
             }
             Some(u32::try_from(bytes).map_err(|_| {
-                Failure::usage(format!("--bitmap-chunk {text}: a bit covers less than 4GiB"))
+                Failure::usage(catalogue::BITMAP_CHUNK_LARGE).at(said("--bitmap-chunk", text))
             })?)
         }
         None => None,
     };
     match (arguments.consistency_policy, arguments.bitmap) {
-        (ConsistencyArgument::Ppl, Some(BitmapArgument::Internal)) => Err(Failure::usage(
-            "--bitmap internal: an array has a bitmap or a partial parity log (-k ppl), not both",
-        )),
+        (ConsistencyArgument::Ppl, Some(BitmapArgument::Internal)) => {
+            Err(Failure::usage(catalogue::BITMAP_AND_LOG))
+        }
         (ConsistencyArgument::Bitmap, Some(BitmapArgument::None)) => {
-            Err(Failure::usage("--bitmap none: but -k bitmap asks for one"))
+            Err(Failure::usage(catalogue::BITMAP_ASKED))
         }
         (ConsistencyArgument::Bitmap, _)
         | (ConsistencyArgument::Resync, Some(BitmapArgument::Internal)) => {
             Ok(Consistency::Bitmap { chunk_bytes })
         }
-        (_, _) if chunk_bytes.is_some() => {
-            Err(Failure::usage("--bitmap-chunk: there is no bitmap; --bitmap internal makes one"))
-        }
+        (_, _) if chunk_bytes.is_some() => Err(Failure::usage(catalogue::NO_BITMAP)),
         (ConsistencyArgument::Ppl, _) => Ok(Consistency::Ppl),
         (ConsistencyArgument::Resync, _) => Ok(Consistency::Resync),
     }
@@ -164,24 +162,23 @@ fn wanted(output: &Output, arguments: &CreateArguments) -> Result<Create, Failur
     let chunk_bytes = match (&arguments.chunk, level.has_chunks()) {
         (Some(text), true) => output.size("--chunk", text)?,
         (Some(text), false) => {
-            return Err(Failure::usage(format!(
-                "--chunk {text}: {level} has no chunks; leave the flag out"
-            )));
+            return Err(Failure::usage(statement!(NO_CHUNKS, level = level.to_string()))
+                .at(said("--chunk", text)));
         }
         (None, true) => mdtools::CHUNK_BYTES,
         (None, false) => 0,
     };
     if chunk_bytes % SECTOR_BYTES != 0 {
-        return Err(Failure::usage(format!(
-            "--chunk: {chunk_bytes} bytes are not whole sectors of {SECTOR_BYTES}"
-        )));
+        let said = statement!(CHUNK_SECTORS, count = chunk_bytes, sector = SECTOR_BYTES);
+        return Err(Failure::usage(said));
     }
     for (flag, given, counted) in [
         ("--raid-devices", arguments.raid_devices, arguments.member.len()),
         ("--spare-devices", arguments.spare_devices, arguments.spare.len()),
     ] {
         if let Some(given) = given.filter(|given| *given != counted) {
-            return Err(Failure::usage(format!("{flag} {given}: but {counted} are named")));
+            let said = statement!(OTHER_COUNT, flag = flag, given = given, count = counted);
+            return Err(Failure::usage(said));
         }
     }
     let member = |path: &PathBuf| {
@@ -219,10 +216,7 @@ pub(super) fn create(output: &Output, arguments: &CreateArguments) -> Result<(),
     if let Some(text) =
         arguments.size.as_ref().filter(|_| wanted.sources().into_iter().all(is_there))
     {
-        return Err(Failure::usage(format!(
-            "--size {text}: it is for files that are made, and all that are named are there; they are \
-            used as they are"
-        )));
+        return Err(Failure::usage(catalogue::SIZE_FOR_MADE).at(said("--size", text)));
     }
     let guard = Guard::new(arguments.consent.clone().into());
     let stop = signals::stop_flag()?;
@@ -236,10 +230,9 @@ pub(super) fn create(output: &Output, arguments: &CreateArguments) -> Result<(),
     push_lines(&created, &mut lines);
     if !created.below.is_empty() || arguments.encrypt.is_some() {
         let stack = escape::shell(&created.stack.to_string());
-        lines.push(format!(
-            "start: raidloom array start --name {} {stack}",
-            escape::shell(&wanted.name)
-        ));
+        let name = escape::shell(&wanted.name);
+        let command = format!("raidloom array start --name {name} {stack}");
+        lines.push(say!(CREATED_START, command = command));
     }
     output.result(&lines.join("\n"))
 }
@@ -268,16 +261,18 @@ fn json_of(created: &CreatedArray) -> Value {
 fn push_lines(created: &CreatedArray, lines: &mut Vec<String>) {
     created.below.iter().for_each(|below| push_lines(below, lines));
     let Some(superblock) = created.superblocks.first() else { return };
-    let size = created.size_bytes.map_or("unknown size".to_owned(), block::size_text);
+    let size = created.size_bytes.map_or_else(|| say!(UNKNOWN_SIZE), block::size_text);
     let sync = match (superblock.level.is_redundant(), superblock.is_clean()) {
-        (true, false) => "; Linux md resyncs it when it is first assembled",
-        _ => "",
+        (true, false) => say!(CREATED_UNSYNCED),
+        _ => String::new(),
     };
-    lines.push(format!(
-        "created {}: {} over {} members, {size}, uuid {}{sync}",
-        superblock.name(),
-        superblock.level,
-        superblock.raid_disks,
-        uuid_text(&superblock.set_uuid)
+    lines.push(say!(
+        CREATED,
+        array = superblock.name(),
+        level = superblock.level,
+        count = superblock.raid_disks,
+        size = size,
+        uuid = uuid_text(&superblock.set_uuid),
+        sync = sync,
     ));
 }

@@ -6,8 +6,10 @@ use clap::{Args, ValueEnum};
 use mdtools::{ArrayStatus, WorkStatus};
 use serde_json::Value;
 use serve::{Client, Command, GivenConsent, Runtime, ScrubAction};
+use words::Text;
 
 use super::start::absolute;
+use crate::catalogue::{self, statement};
 use crate::consent::Consent;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -130,11 +132,12 @@ pub(super) fn act(
     let (called, name) = (&arguments.member, &arguments.name);
     let (command, done) = match deed {
         MemberAction::Fail => {
-            (Command::Fail { array, member }, format!("set {called} faulty in {name}"))
+            (Command::Fail { array, member }, statement!(SET_FAULTY, member = called, array = name))
         }
-        MemberAction::Remove => {
-            (Command::Remove { array, member }, format!("removed {called} from {name}"))
-        }
+        MemberAction::Remove => (
+            Command::Remove { array, member },
+            statement!(MEMBER_REMOVED, member = called, array = name),
+        ),
     };
     client.ask(command)?;
     say(output, &done)?;
@@ -146,7 +149,7 @@ pub(super) fn add(output: &Output, arguments: &AddArguments) -> Result<(), Failu
     let mut client = Client::connect(&Runtime::find()?, name)?;
     let (device, consent) = (device(&new.device)?, given(&new.consent));
     client.ask(Command::Add { array: new.array.clone(), device, consent })?;
-    say(output, &format!("added {} to {name}", new.device))?;
+    say(output, &statement!(MEMBER_ADDED, device = &new.device, array = name))?;
     finish(output, &mut client, new.array.as_deref(), new.wait)
 }
 
@@ -156,7 +159,8 @@ pub(super) fn replace(output: &Output, arguments: &ReplaceArguments) -> Result<(
     let (array, member) = member_of(&mut client, new.array.as_deref(), old)?;
     let (device, consent) = (device(&new.device)?, given(&new.consent));
     client.ask(Command::Replace { array: Some(array.clone()), member, device, consent })?;
-    say(output, &format!("{} takes over from {old} in {name}", new.device))?;
+    let done = statement!(MEMBER_TAKES_OVER, device = &new.device, member = old, array = name);
+    say(output, &done)?;
     finish(output, &mut client, Some(&array), new.wait)
 }
 
@@ -174,21 +178,21 @@ pub(super) fn scrub(output: &Output, arguments: &ScrubArguments) -> Result<(), F
     // How it ended is said at the end, where that is waited for.
     if !arguments.wait {
         let done = match arguments.action {
-            ScrubWord::Check => "check begun",
-            ScrubWord::Repair => "repair begun",
-            ScrubWord::Resync => "resync begun",
-            ScrubWord::Pause => "scrub paused",
-            ScrubWord::Resume => "scrub goes on",
-            ScrubWord::Cancel => "scrub cancelled",
+            ScrubWord::Check => catalogue::CHECK_BEGUN,
+            ScrubWord::Repair => catalogue::REPAIR_BEGUN,
+            ScrubWord::Resync => catalogue::RESYNC_BEGUN,
+            ScrubWord::Pause => catalogue::SCRUB_PAUSED,
+            ScrubWord::Resume => catalogue::SCRUB_RESUMED,
+            ScrubWord::Cancel => catalogue::SCRUB_CANCELLED,
         };
-        say(output, &format!("{}: {done}", arguments.name))?;
+        say(output, &words::statement!(done, name = &arguments.name))?;
     }
     finish(output, &mut client, arguments.array.as_deref(), arguments.wait)
 }
 
 /// Says what was done, to people.
-fn say(output: &Output, done: &str) -> Result<(), Failure> {
-    if output.json { Ok(()) } else { output.result(done) }
+fn say(output: &Output, done: &Text) -> Result<(), Failure> {
+    if output.json { Ok(()) } else { output.result(&done.to_string()) }
 }
 
 /// Waits if that was asked for, and says how the job ended that was waited for.
@@ -221,14 +225,13 @@ fn finish(
         output.result(&format!("{}: {}", last.kind, last.ended_text()))?;
     }
     match last {
-        Some(last) if last.lost_bytes > 0 => Err(Failure::failed(format!(
-            "{}: {} bytes could not be restored",
-            last.kind, last.lost_bytes
-        ))),
-        Some(last) if last.done_bytes < last.total_bytes => Err(Failure::failed(format!(
-            "{}: it ended before its time; `raidloom array status` says why",
-            last.kind
-        ))),
+        Some(last) if last.lost_bytes > 0 => {
+            let (kind, count) = (last.kind.to_string(), last.lost_bytes);
+            Err(Failure::failed(statement!(BYTES_LOST, kind = kind, count = count)))
+        }
+        Some(last) if last.done_bytes < last.total_bytes => {
+            Err(Failure::failed(statement!(MEMBER_ENDED_EARLY, kind = last.kind.to_string())))
+        }
         _ => Ok(()),
     }
 }
@@ -253,22 +256,14 @@ fn member_of(
         return Ok(found);
     }
     let Ok(place) = text.strip_prefix("member").unwrap_or(text).parse() else {
-        return Err(Failure::usage(format!(
-            "{text}: no member; name its slot (0, 1, ...) or its device as `array status` shows it"
-        )));
+        return Err(Failure::usage(catalogue::NO_MEMBER).at(text));
     };
     match &candidates[..] {
         [array] => Ok((array.name.clone(), place)),
-        [] => Err(Failure::usage(format!(
-            "{}: no array in this stack keeps metadata, or none of that name",
-            status.name
-        ))),
+        [] => Err(Failure::usage(catalogue::NO_ARRAY_IN_STACK).at(&status.name)),
         several => {
             let names: Vec<&str> = several.iter().map(|array| array.name.as_str()).collect();
-            Err(Failure::usage(format!(
-                "there are several arrays in this stack: {}; --array names one",
-                names.join(", ")
-            )))
+            Err(Failure::usage(statement!(ARRAYS_IN_STACK, names = names.join(", "))))
         }
     }
 }
@@ -301,7 +296,7 @@ fn device(text: &str) -> Result<String, Failure> {
             Ok(Node::Leaf { scheme, address, options }.to_string())
         }
         Node::Leaf { .. } => Ok(node.to_string()),
-        _ => Err(Failure::usage(format!("{text}: a member is a file or a device"))),
+        _ => Err(Failure::usage(catalogue::NO_MEMBER_DEVICE).at(text)),
     }
 }
 

@@ -69,7 +69,7 @@ pub(super) fn incremental(
         ));
     }
     let last = failures.pop();
-    failures.iter().for_each(|error| output.error(&error.to_string()));
+    failures.iter().for_each(|error| output.error(error));
     last.map_or(Ok(()), Err)
 }
 

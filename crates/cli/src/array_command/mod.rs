@@ -287,6 +287,13 @@ that was running before the monitor, the present state is told, and nothing that
     Monitor(MonitorArguments),
 }
 
+impl ArrayVerb {
+    /// Whether only other processes of this program run it and hear it.
+    pub(crate) fn is_for_programs(&self) -> bool {
+        matches!(self, ArrayVerb::Serve { .. })
+    }
+}
+
 /// Runs one of the verbs.
 pub(crate) fn array(output: &Output, verb: &ArrayVerb) -> Result<(), Failure> {
     match verb {

@@ -46,7 +46,7 @@ pub(super) fn stop(output: &Output, names: &[String]) -> Result<(), Failure> {
         match ended {
             Some(Ok(left)) => {
                 if !output.json {
-                    output.result(&format!("stopped {name}"))?;
+                    output.result(&say!(STOPPED, array = name))?;
                 }
                 problems.extend(left);
             }
@@ -55,9 +55,7 @@ pub(super) fn stop(output: &Output, names: &[String]) -> Result<(), Failure> {
             _ => {
                 let notes = std::mem::take(&mut runtime.claim(name)?.notes);
                 notes.iter().for_each(|note| output.note(note));
-                output.progress(&format!(
-                    "{name}: its server had died; what it left behind is cleaned up"
-                ));
+                output.progress(&say!(CLEANED_UP, name = name));
             }
         }
     }
@@ -131,13 +129,13 @@ pub(super) fn mount(output: &Output, arguments: &MountArguments) -> Result<(), F
         return output.document(&done);
     }
     let text = |key: &str| done[key].as_str().unwrap_or_default();
-    let made = if done["made"] == Value::Bool(true) { "made and mounted" } else { "mounted" };
-    output.result(&format!(
-        "{}: {} {made} at {}",
-        arguments.name,
-        text("file_system"),
-        text("point")
-    ))
+    let message = match done["made"] == Value::Bool(true) {
+        true => catalogue::MADE_AND_MOUNTED,
+        false => catalogue::MOUNTED,
+    };
+    let (file_system, point) = (text("file_system"), text("point"));
+    let name = &arguments.name;
+    output.result(&words::say!(message, name = name, file_system = file_system, point = point))
 }
 
 /// Unmounts it.
@@ -146,5 +144,5 @@ pub(super) fn umount(output: &Output, name: &str) -> Result<(), Failure> {
     if output.json {
         return output.document(&done);
     }
-    output.result(&format!("unmounted {name}"))
+    output.result(&say!(UNMOUNTED, name = name))
 }

@@ -38,12 +38,12 @@ pub(super) fn state(status: &Status) -> String {
 
 /// What a start has made, in a line.
 pub(super) fn summary(status: &Status) -> String {
-    format!(
-        "{}: {} at {}, process {}",
-        status.name,
-        size_text(status.size_bytes),
-        address(status),
-        status.process
+    say!(
+        STARTED,
+        name = status.name,
+        size = size_text(status.size_bytes),
+        address = address(status),
+        process = status.process,
     )
 }
 

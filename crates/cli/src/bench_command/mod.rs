@@ -23,7 +23,7 @@ use lab::plan::OneCell;
 use lab::{RunEnd, RunOptions};
 use serde_json::json;
 
-use crate::catalogue::say;
+use crate::catalogue::{self, say, statement};
 use crate::consent::Consent;
 use crate::failure::Failure;
 use crate::output::{Output, table, wrapped};
@@ -190,11 +190,8 @@ fn measure(
         output.result(&say!(RUN_REPORT, path = report.page.display()))?;
     }
     if ended == RunEnd::Interrupted {
-        return Err(Failure::interrupted(format!(
-            "{}\n  raidloom run --resume {}",
-            say!(BENCH_INTERRUPTED),
-            report.folder.display()
-        )));
+        let command = format!("\n  raidloom run --resume {}", report.folder.display());
+        return Err(Failure::interrupted(statement!(BENCH_INTERRUPTED).and(command)));
     }
     report_command::has_result(&report.run, &report.analysis)
 }
@@ -225,10 +222,8 @@ fn explain(output: &Output, arguments: &ExplainArguments) -> Result<(), Failure>
     let Some(name) = &arguments.suite else { return list(output) };
     let Some(suite) = suite::find(name) else {
         let names: Vec<&str> = suite::all().iter().map(|suite| suite.name).collect();
-        return Err(Failure::usage(format!(
-            "there is no suite `{name}`; there are {}",
-            names.join(", ")
-        )));
+        let names = names.join(", ");
+        return Err(Failure::usage(statement!(NO_SUITE, name = name, names = names)));
     };
     if let Some(target) = &arguments.fio {
         return fio(output, suite, target, &arguments.set);
@@ -251,19 +246,13 @@ fn explain(output: &Output, arguments: &ExplainArguments) -> Result<(), Failure>
 /// The commands with which fio would run the rows of crystal.
 fn fio(output: &Output, suite: &Suite, target: &Path, said: &[String]) -> Result<(), Failure> {
     if suite.name != suite::crystal::NAME {
-        return Err(Failure::usage(format!(
-            "--fio: {} has no rows of fio's; crystal has",
-            suite.name
-        )));
+        return Err(Failure::usage(statement!(NO_FIO_ROWS, name = suite.name)));
     }
     let settings = lab::plan::suite_with(suite, said)?;
     let options = options(&settings).map_err(Failure::usage)?;
     let is_folder = target.is_dir();
     if !target.exists() {
-        return Err(Failure::usage(format!(
-            "{}: fio runs on a folder, an image file or a block device, not on a stack",
-            target.display()
-        )));
+        return Err(Failure::usage(catalogue::NO_FIO_TARGET).at(target.display()));
     }
     let path = if is_folder { target.join("crystal.dat") } else { target.to_owned() };
     let ways: &[bool] = match (is_folder, settings.text("access")) {

@@ -21,6 +21,7 @@ use results::choice::Choice;
 use results::course::Course;
 use serde_json::json;
 
+use crate::catalogue::statement;
 use crate::consent::Consent;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -414,10 +415,8 @@ fn missing(arguments: &ChooseArguments) -> Failure {
     };
     let work = arguments.work.as_deref().unwrap_or("files");
     let survive = arguments.survive.unwrap_or(1);
-    Failure::usage(format!(
-        "nobody is here to be asked: give drives, --work and --survive, as in raidloom choose \
-        {drives} --work {work} --survive {survive}"
-    ))
+    let command = format!("raidloom choose {drives} --work {work} --survive {survive}");
+    Failure::usage(statement!(NOBODY_TO_ASK, command = command))
 }
 
 /// The drives of this machine that may be chosen with, and why not the others, a line each.

@@ -68,7 +68,7 @@ pub(super) fn of_no_use(
     lost: &[PathBuf],
     why: &Failure,
 ) -> Failure {
-    error.and_then_some(&format!(
+    error.and_then_some(format!(
         "\n  {} does not answer any more; what was measured is of all {} drives, and of the others \
         alone: {why}",
         names(lost),

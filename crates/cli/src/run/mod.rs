@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 use lab::plan::ResolvedPlan;
 use lab::{Extension, Outcome, RunEnd, RunOptions};
 
-use crate::catalogue::say;
+use crate::catalogue::{self, say};
 use crate::consent::Consent;
 use crate::failure::Failure;
 use crate::limits::Limits;
@@ -28,10 +28,7 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
     let has_subject =
         arguments.plan.is_some() || arguments.resume.is_some() || arguments.line.command.is_some();
     if !has_subject && !arguments.print_plan {
-        return Err(Failure::usage(
-            "name a plan (`raidloom run plan` lists those that came with the program), a run with \
-            --resume, or a command of your own with --command",
-        ));
+        return Err(Failure::usage(catalogue::NAME_A_PLAN));
     }
     if let Some(Scheduler::Slurm) = arguments.cluster.on {
         return cluster::submit(output, &arguments);
@@ -79,10 +76,7 @@ fn subject(arguments: &RunArguments) -> Result<Subject, Failure> {
         (_, Some(folder)) => Ok(Subject::Folder(folder.clone())),
         (Some(folder), None) if goes_on && folder.is_dir() => {
             if !arguments.set.is_empty() || arguments.output.is_some() {
-                return Err(Failure::usage(
-                    "a run goes on in its own folder with the plan that it began with: leave out \
-                    --set and --output",
-                ));
+                return Err(Failure::usage(catalogue::OWN_PLAN));
             }
             Ok(Subject::Folder(folder.clone()))
         }
@@ -97,13 +91,10 @@ fn subject(arguments: &RunArguments) -> Result<Subject, Failure> {
 /// Refuses what is only for runs that go on, where a plan was named.
 fn refuse_to_go_on(arguments: &RunArguments, plan: &Path) -> Result<(), Failure> {
     if arguments.allow_change && !plan.is_dir() {
-        return Err(Failure::usage("--allow-change is for a run that goes on: name its folder"));
+        return Err(Failure::usage(catalogue::CHANGE_FOR_RESUMED));
     }
     if arguments.more.is_some() {
-        return Err(Failure::usage(format!(
-            "{}: --more goes on with a finished run, and this is no folder of one",
-            plan.display()
-        )));
+        return Err(Failure::usage(catalogue::MORE_FOR_FINISHED).at(plan.display()));
     }
     Ok(())
 }

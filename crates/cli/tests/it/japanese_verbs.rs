@@ -63,6 +63,58 @@ fn verbs_speak_the_language_of_the_locale() {
     }
 }
 
+/// What is refused, with its exit code, the code of the message, and words that only its English has.
+const REFUSALS: [(&[&str], i32, &str, &str); 9] = [
+    (&["array", "create", "t", "-l", "1", "--member", "xfs.img"], 4, "signature", "it carries"),
+    (&["array", "create", "t", "-l", "7", "--member", "a.img"], 2, "level_expected", "expected"),
+    (
+        &["array", "create", "t", "-l", "1", "--member", "a.img", "--size", "9parsecs"],
+        2,
+        "unknown_unit",
+        "unknown unit",
+    ),
+    (&["array", "stop", "nobody"], 2, "not_running", "no array of this name"),
+    (&["array", "start", "raid1(xfs.img, xfs.img)", "--name", "a b"], 2, "server_name", "letters"),
+    (&["bench", "explain", "nothing"], 2, "no_suite", "there is no suite"),
+    (&["choose", "4", "x", "wd-red-plus-8tb"], 2, "nobody_to_ask", "nobody is here"),
+    (&["run", "--allow-change", "machine", "plan.toml"], 2, "change_for_resumed", "goes on"),
+    (&["array", "examine", "nowhere.img"], 2, "no_entry", "looking at"),
+];
+
+/// Issue 30: "refusals of the guard and of verbs are values {code, names} that terminal, `--json`
+/// and both languages print".
+#[test]
+fn refusals_are_values_that_every_language_prints() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = std::fs::File::create(folder.path().join("xfs.img")).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, b"XFSB", 0).unwrap();
+    file.set_len(32 << 20).unwrap();
+    for (arguments, exit_code, code, words) in REFUSALS {
+        let refused = |locale: &str, more: &[&str]| {
+            let output = raidloom(folder.path(), locale, &[arguments, more].concat());
+            let text = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(exit_code), "{arguments:?}: {text}");
+            assert!(output.stdout.is_empty(), "{arguments:?}");
+            text
+        };
+        let [english, japanese] = ["C.UTF-8", "ja_JP.UTF-8"].map(|locale| refused(locale, &[]));
+        assert!(english.contains(words) && english.is_ascii(), "{arguments:?}: {english}");
+        let is_japanese = |letter| matches!(letter, '\u{3040}'..='\u{30ff}');
+        assert!(japanese.contains(is_japanese), "{arguments:?}: {japanese}");
+        assert!(!japanese.contains(words), "{arguments:?}: {japanese}");
+        // Programs read the same everywhere: codes, names, and the English line.
+        let [document, other] =
+            ["C.UTF-8", "ja_JP.UTF-8"].map(|locale| refused(locale, &["--json"]));
+        assert_eq!(document, other, "{arguments:?}");
+        let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+        let error = &document["error"];
+        assert_eq!(error["exit_code"], exit_code);
+        assert_eq!(format!("raidloom: {}\n", error["text"].as_str().unwrap()), english);
+        let parts = error["parts"].to_string();
+        assert!(parts.contains(&format!("\"code\":\"{code}\"")), "{arguments:?}: {parts}");
+    }
+}
+
 /// JSON is the same in every language.
 #[test]
 fn what_programs_read_is_the_same_in_every_language() {

@@ -888,13 +888,14 @@ impl Channel for NbdChannel {
     fn submit(&mut self, request: Request) {
         let shared = &self.shared;
         let allowed = shared.info.check(&request.op);
-        let allowed = allowed.map_err(|error| error.at(&shared.address)).and_then(|()| {
-            match (shared.gone(), &request.op) {
-                (Some(error), _) => Err(error.repeat()),
-                (None, Op::Flush) => still_durable(shared),
-                (None, _) => Ok(()),
-            }
-        });
+        let allowed =
+            allowed.map_err(|error| error.at(shared.address.to_string())).and_then(|()| {
+                match (shared.gone(), &request.op) {
+                    (Some(error), _) => Err(error.repeat()),
+                    (None, Op::Flush) => still_durable(shared),
+                    (None, _) => Ok(()),
+                }
+            });
         if let Err(error) = allowed {
             self.answered.push(request.complete(Err(error)));
             return;

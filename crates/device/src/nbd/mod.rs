@@ -163,7 +163,7 @@ impl NbdDevice {
                 let address = address.over_tls();
                 // A socket is a server of this machine, unless the name says otherwise.
                 let secure = tls.load(address.host().unwrap_or("localhost"));
-                let secure = secure.map_err(|error| error.at(&address))?;
+                let secure = secure.map_err(|error| error.at(address.to_string()))?;
                 (address, Some(secure))
             }
         };

@@ -276,7 +276,7 @@ fn message(request: u32, flags: u32, payload: &[u8]) -> Vec<u8> {
 
 /// An error of a client against the protocol.
 pub(super) fn broken(text: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Invalid, text)
+    Error::new(ErrorKind::Invalid, text.into())
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {

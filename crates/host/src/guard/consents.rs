@@ -4,9 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use block::Error;
+use block::{Error, ErrorKind};
+use words::{Text, statement};
 
-use super::{Access, BY_ID, Consent, Findings, Guard, Kind, refused};
+use super::{Access, BY_ID, Consent, Findings, Guard, Kind, catalogue};
 
 impl Consent {
     /// What is consented to here and not there, as flags of the command line: the shortest that
@@ -71,29 +72,28 @@ impl Guard {
             // One thing is in the way, which its own line says best.
             return kept_back.pop().map_or(Ok(()), |(_, error)| Err(error));
         }
-        let names: Vec<String> = kept_back.iter().map(|(found, _)| found.name_and_mark()).collect();
-        Err(refused(format!(
-            "{}: everything there would be overwritten. To consent to that, add {}",
-            names.join(", "),
-            flags.join(" ")
-        )))
+        let names = kept_back.iter().map(|(found, _)| found.name_and_mark());
+        let why = statement!(catalogue::CONSENTS_NEEDED, flags = flags.join(" "));
+        Err(Error::new(ErrorKind::Refused, why).at(Text::joined(names, ", ")))
     }
 
     /// What is known of a path that is to be written to.
     pub(super) fn findings(&self, path: &Path) -> Result<Findings, Error> {
-        let failed = |error| Error::from_io(format!("{}: looking at it", path.display()), error);
+        let failed = |error| Error::from_io(catalogue::LOOKING, error).at(path.display());
         let real = fs::canonicalize(path).map_err(failed)?;
         self.look(path, &real, Access::Write).map_err(failed)
     }
 }
 
 impl Findings {
-    fn name_and_mark(&self) -> String {
+    fn name_and_mark(&self) -> Text {
         let name = self.named.display();
         match (self.signature, self.partitions) {
-            (Some(signature), _) => format!("{name} ({signature})"),
-            (None, 0) => name.to_string(),
-            (None, count) => format!("{name} ({count} partitions)"),
+            (Some(signature), _) => format_args!("{name} ({signature})").into(),
+            (None, 0) => name.into(),
+            (None, count) => {
+                statement!(catalogue::PARTITIONS_SHORT, name = name, count = count)
+            }
         }
     }
 }

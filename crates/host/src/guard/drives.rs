@@ -20,9 +20,11 @@ use std::time::{Duration, Instant};
 use block::{Error, ErrorKind};
 use export::loop_device::bounded;
 use rustix::event::Timespec;
-use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use words::{Text, statement};
 
-use super::{Consent, Guard, by_id_name, serial};
+use super::{Consent, Guard, by_id_name, catalogue, serial};
 use crate::system;
 
 /// What comes of asking the guard to write to a drive.
@@ -58,8 +60,17 @@ pub struct Drive {
     pub partitions: usize,
     /// What the guard says.
     pub answer: Answer,
-    /// Why, in one line, and what to do.
-    pub reason: String,
+    /// Why, in one line, and what to do. In JSON `reason` is its English, and `reason_parts` has
+    /// codes and names.
+    #[serde(flatten, serialize_with = "with_parts")]
+    pub reason: Text,
+}
+
+fn with_parts<S: Serializer>(reason: &Text, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(Some(2))?;
+    map.serialize_entry("reason", &reason.english())?;
+    map.serialize_entry("reason_parts", reason)?;
+    map.end()
 }
 
 /// How long a drive may take to be looked at.
@@ -86,7 +97,7 @@ pub fn drives() -> Vec<Drive> {
     };
     let looks = drives.iter().map(|drive| (drive.name.clone(), look(drive))).collect();
     let answers = looks_within(LOOK_TIME, looks);
-    let with_answer = |(mut drive, answer): (Drive, Option<(Answer, String)>)| {
+    let with_answer = |(mut drive, answer): (Drive, Option<(Answer, Text)>)| {
         if let Some(answer) = answer {
             (drive.answer, drive.reason) = answer;
         }
@@ -104,8 +115,8 @@ pub fn look_at(path: &Path) -> Option<Drive> {
     drive(&name)
 }
 
-fn silent() -> String {
-    format!("it does not answer: a look at it has not ended in {} s", LOOK_TIME.as_secs())
+fn silent() -> Text {
+    statement!(catalogue::LOOK_HANGS, seconds = LOOK_TIME.as_secs())
 }
 
 /// Those that do not answer a read within three seconds, or answer with an error: drives that have
@@ -226,7 +237,7 @@ fn model(vendor: Option<String>, model: Option<String>) -> Option<String> {
 }
 
 /// What the guard says without consent, and whether it says more with every consent there is.
-fn ask(path: &Path, serial: Option<&String>) -> (Answer, String) {
+fn ask(path: &Path, serial: Option<&String>) -> (Answer, Text) {
     let check = |consent: Consent| Guard::new(consent).check(path);
     let every = Consent {
         erase_serials: serial.into_iter().cloned().collect(),
@@ -234,25 +245,19 @@ fn ask(path: &Path, serial: Option<&String>) -> (Answer, String) {
         devices: vec![path.to_owned()],
         ..Consent::default()
     };
-    judge(path, check(Consent::default()), check(every))
+    judge(check(Consent::default()), check(every))
 }
 
-fn judge(
-    path: &Path,
-    without: Result<(), Error>,
-    with_every: Result<(), Error>,
-) -> (Answer, String) {
-    let in_short = |error: &Error| {
-        let text = error.to_string();
-        text.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&text).to_owned()
-    };
+fn judge(without: Result<(), Error>, with_every: Result<(), Error>) -> (Answer, Text) {
+    // The path stands beside it.
+    let in_short = |error: &Error| error.text().without_place();
     match (without, with_every) {
         (_, Err(error)) if error.kind() == ErrorKind::Refused => {
             (Answer::Refused, in_short(&error))
         }
         (_, Err(error)) => (Answer::NotKnown, in_short(&error)),
         (Err(error), Ok(())) => (Answer::WithConsent, in_short(&error)),
-        (Ok(()), Ok(())) => (Answer::WithConsent, "nothing stands against it".to_owned()),
+        (Ok(()), Ok(())) => (Answer::WithConsent, catalogue::NOTHING_AGAINST.into()),
     }
 }
 
@@ -261,26 +266,26 @@ mod tests {
     use super::*;
 
     fn refused(text: &str) -> Result<(), Error> {
-        Err(Error::new(ErrorKind::Refused, text))
+        Err(Error::new(ErrorKind::Refused, text).at("/dev/sdx"))
     }
 
     #[test]
     fn what_no_consent_helps_against_is_the_reason_that_is_given() {
-        let path = Path::new("/dev/sdx");
-        let by_name = || refused("/dev/sdx: use /dev/disk/by-id/ata-x");
-        let mounted = refused("/dev/sdx: it is mounted at /; unmount it first");
+        let by_name = || refused("use /dev/disk/by-id/ata-x");
+        let mounted = refused("it is mounted at /; unmount it first");
         assert_eq!(
-            judge(path, by_name(), mounted),
-            (Answer::Refused, "it is mounted at /; unmount it first".to_owned())
+            judge(by_name(), mounted),
+            (Answer::Refused, "it is mounted at /; unmount it first".into())
         );
         assert_eq!(
-            judge(path, by_name(), Ok(())),
-            (Answer::WithConsent, "use /dev/disk/by-id/ata-x".to_owned())
+            judge(by_name(), Ok(())),
+            (Answer::WithConsent, "use /dev/disk/by-id/ata-x".into())
         );
-        let unreadable = || Err(Error::new(ErrorKind::Permission, "/dev/sdx: looking at it"));
+        let unreadable =
+            || Err(Error::new(ErrorKind::Permission, catalogue::LOOKING).at("/dev/sdx"));
         assert_eq!(
-            judge(path, unreadable(), unreadable()),
-            (Answer::NotKnown, "looking at it".to_owned())
+            judge(unreadable(), unreadable()),
+            (Answer::NotKnown, catalogue::LOOKING.into())
         );
     }
 
@@ -318,7 +323,9 @@ mod tests {
     fn every_drive_has_a_reason_and_that_of_the_system_is_refused() {
         let system = system::disks_under(&system::mounts(), Path::new("/"));
         for drive in drives() {
-            assert!(!drive.reason.is_empty() && !drive.reason.contains('\n'), "{drive:?}");
+            let reason = drive.reason.to_string();
+            assert!(!reason.is_empty() && !reason.contains('\n'), "{drive:?}");
+            assert_eq!(serde_json::to_value(&drive).unwrap()["reason"], reason);
             let number = system::block_number(&drive.path);
             let is_system = number.is_some_and(|number| system.contains(&number));
             assert!(!is_system || drive.answer != Answer::WithConsent, "{drive:?}");

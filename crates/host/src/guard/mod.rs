@@ -13,6 +13,7 @@
     reason = "somebody else's hold on a device passes by itself and rings nobody"
 )]
 
+mod catalogue;
 mod consents;
 mod drives;
 mod remote;
@@ -33,6 +34,7 @@ use block::{Device, Error, ErrorKind, Node};
 use rustix::fs::OFlags;
 use stack::{ImageServer, RbdImage};
 use tracing::debug;
+use words::{Message, Text, statement};
 
 use crate::limits;
 use crate::rbd;
@@ -82,9 +84,9 @@ struct Findings {
     mounted_at: Vec<PathBuf>,
     swap: bool,
     /// Devices that stand on it: md, dm, a loop device over a file.
-    held_by: Vec<String>,
+    held_by: Vec<Text>,
     /// What depends on the disk: a folder's name for people.
-    carries: Vec<&'static str>,
+    carries: Vec<Message>,
     /// What it holds.
     signature: Option<&'static str>,
     /// The kind of disk image that it is, where it is to be taken for a disk.
@@ -155,7 +157,7 @@ const BY_ID: &str = "/dev/disk/by-id";
 pub struct Guard {
     consent: Consent,
     /// Folders whose disk must not be written to as a device.
-    protected: Vec<(PathBuf, &'static str)>,
+    protected: Vec<(PathBuf, Message)>,
     /// Identities of arrays that this very run has made, of members that it had the consent for.
     own_arrays: HashSet<[u8; 16]>,
     /// Files made by this process, by device and inode: no other's data is in them.
@@ -171,8 +173,8 @@ pub struct Guard {
     admitted: Mutex<HashSet<String>>,
 }
 
-fn refused(text: String) -> Error {
-    Error::new(ErrorKind::Refused, text)
+fn refused(path: &Path, why: impl Into<Text>) -> Error {
+    Error::new(ErrorKind::Refused, why).at(path.display())
 }
 
 /// Images whose disk the layer `image` reads.
@@ -188,15 +190,12 @@ const READABLE_IMAGES: [&str; 6] = [
 /// A disk image that was named as a disk.
 fn not_raw(path: &Path, image: &str) -> Error {
     let layer = match READABLE_IMAGES.contains(&image) {
-        true => format!("In stack text, image({}) is the disk in it; ", path.display()),
-        false => String::new(),
+        true => statement!(catalogue::IMAGE_LAYER, path = path.display()),
+        false => Text::default(),
     };
-    refused(format!(
-        "{0}: it is a {image}, not the bytes of the disk in it: taken for these it shows another \
-        disk, and a write may destroy it. {layer}`qemu-img convert -O raw {0} FILE` makes a raw \
-        one; --raw takes it as it is",
-        path.display()
-    ))
+    let said =
+        statement!(catalogue::NOT_THE_DISK, image = image, layer = layer, path = path.display(),);
+    refused(path, said)
 }
 
 fn image_in(mut file: &File) -> io::Result<Option<&'static str>> {
@@ -209,11 +208,11 @@ impl Guard {
     #[must_use]
     pub fn new(consent: Consent) -> Guard {
         let mut protected = vec![
-            (PathBuf::from("/"), "the running system"),
-            (PathBuf::from("/boot"), "the running system"),
+            (PathBuf::from("/"), catalogue::RUNNING_SYSTEM),
+            (PathBuf::from("/boot"), catalogue::RUNNING_SYSTEM),
         ];
         if let Ok(binary) = std::env::current_exe() {
-            protected.push((binary, "raidloom itself"));
+            protected.push((binary, catalogue::RAIDLOOM_ITSELF));
         }
         Guard {
             consent,
@@ -231,7 +230,7 @@ impl Guard {
     #[must_use]
     pub fn protecting(mut self, folder: &Path) -> Guard {
         let folder = folder.ancestors().find_map(|above| fs::canonicalize(above).ok());
-        self.protected.extend(folder.map(|folder| (folder, "the run's folder")));
+        self.protected.extend(folder.map(|folder| (folder, catalogue::RUN_FOLDER)));
         self
     }
 
@@ -257,7 +256,7 @@ impl Guard {
         size_bytes: u64,
         note: impl FnOnce(&File) -> Result<(), E>,
     ) -> Result<(), E> {
-        let place = || format!("making the member file {}", path.display());
+        let place = || statement!(catalogue::MAKING_MEMBER, path = path.display());
         let failed = |error: io::Error| E::from(Error::from_io(place(), error));
         let options = || {
             let mut options = OpenOptions::new();
@@ -272,13 +271,7 @@ impl Guard {
                 match empty.filter(|(data, _)| data.is_file() && data.len() == 0) {
                     Some((_, file)) => (file, true),
                     None => {
-                        return Err(refused(format!(
-                            "{}: it exists already; a file that \
-                            raidloom did not make is never overwritten as one of its own. Remove \
-                            it or choose another folder",
-                            path.display()
-                        ))
-                        .into());
+                        return Err(refused(path, catalogue::EXISTS).into());
                     }
                 }
             }
@@ -307,7 +300,7 @@ impl Guard {
         });
         match made {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                Err(Error::from_io(format!("making {}", path.display()), error))
+                Err(Error::from_io(statement!(catalogue::MAKING, path = path.display()), error))
             }
             _ => Ok(()),
         }
@@ -340,7 +333,9 @@ impl Guard {
         let made = lock_of(&self.made).extract_if(|_, made| which(made)).collect::<Vec<_>>();
         let failed = |(id, made): ((u64, u64), MadeFile)| {
             let error = made.undo(id).err()?;
-            Some(format!("could not remove {}: {error}", made.path.display()))
+            let path = made.path.display();
+            let said = statement!(catalogue::NOT_REMOVED, path = path, error = error.to_string());
+            Some(said.to_string())
         };
         made.into_iter().filter_map(failed).collect()
     }
@@ -368,16 +363,16 @@ impl Guard {
             self.judge(&findings, access).map(|()| findings.kind)
         };
         let failed = |error: io::Error| {
-            let hint = match error.kind() {
-                io::ErrorKind::PermissionDenied => " (you have no permission for it)",
-                io::ErrorKind::ResourceBusy => {
-                    " (something else has it open: a mount in another container, or a running \
-                    array)"
-                }
-                _ => "",
+            let act = match access {
+                Access::Read => catalogue::OPENING_TO_READ,
+                Access::Write => catalogue::OPENING_TO_WRITE,
             };
-            let purpose = if access == Access::Read { "reading" } else { "writing" };
-            Error::from_io(format!("{}: opening it for {purpose}{hint}", path.display()), error)
+            let act = match error.kind() {
+                io::ErrorKind::PermissionDenied => statement!(catalogue::NOT_PERMITTED, act = act),
+                io::ErrorKind::ResourceBusy => statement!(catalogue::HELD_OPEN, act = act),
+                _ => act.into(),
+            };
+            Error::from_io(act, error).at(path.display())
         };
         debug!(path = %path.display(), ?access, "open");
         let real = fs::canonicalize(path).map_err(failed)?;
@@ -408,10 +403,7 @@ impl Guard {
         if access == Access::Write
             && judge(self.look_at(path, &real, &file).map_err(failed)?)? != kind
         {
-            return Err(refused(format!(
-                "{}: it was replaced while it was being opened",
-                path.display()
-            )));
+            return Err(refused(path, catalogue::REPLACED));
         }
         let opened = FileKey::of(&file.metadata().map_err(failed)?, access);
         let duplicate = file.try_clone().map_err(failed)?;
@@ -428,7 +420,7 @@ impl Guard {
         let file = self.open(path, Access::Read)?;
         if !self.consent.raw
             && let Some(image) = image_in(&file)
-                .map_err(|error| Error::from_io(format!("{}: reading it", path.display()), error))?
+                .map_err(|error| Error::from_io(catalogue::READING, error).at(path.display()))?
         {
             return Err(not_raw(path, image));
         }
@@ -464,9 +456,8 @@ impl Guard {
     /// # Errors
     /// As [`Guard::open`] for reading, but for what is in use.
     pub fn peek(&self, path: &Path) -> Result<File, Error> {
-        let failed = |error: io::Error| {
-            Error::from_io(format!("{}: opening it for reading", path.display()), error)
-        };
+        let failed =
+            |error: io::Error| Error::from_io(catalogue::OPENING_TO_READ, error).at(path.display());
         let real = fs::canonicalize(path).map_err(failed)?;
         self.judge(&self.look(path, &real, Access::Read).map_err(failed)?, Access::Read)?;
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -495,31 +486,24 @@ impl Guard {
             .iter()
             .find(|serial| !seen.iter().any(|(_, own)| own.as_ref() == Some(*serial)))
         {
-            let name = |(path, serial): &(PathBuf, Option<String>)| {
-                format!(
-                    "{} has {}",
-                    path.display(),
-                    serial.as_deref().unwrap_or("none that it tells")
-                )
+            let name = |(path, serial): &(PathBuf, Option<String>)| match serial {
+                Some(serial) => {
+                    statement!(catalogue::HAS_SERIAL, path = path.display(), serial = serial)
+                }
+                None => statement!(catalogue::HAS_NO_SERIAL, path = path.display()),
             };
-            let there = match seen.iter().map(name).collect::<Vec<_>>() {
-                none if none.is_empty() => "no block device is named to be written to".to_owned(),
-                some => some.join(", "),
+            let there = match seen.is_empty() {
+                true => catalogue::NO_DEVICE_NAMED.into(),
+                false => Text::joined(seen.iter().map(name), ", "),
             };
-            return Err(Error::new(
-                ErrorKind::Invalid,
-                format!("--erase {stray}: no device that is named has this serial number: {there}"),
-            ));
+            let said = statement!(catalogue::STRAY_SERIAL, serial = stray, there = there);
+            return Err(Error::new(ErrorKind::Invalid, said));
         }
         match self.consent.devices.iter().find(|path| !seen.iter().any(|(named, _)| named == *path))
         {
             Some(stray) => {
-                let text = format!(
-                    "--allow-device {}: it is none of the block devices that are named to be \
-                    written to",
-                    stray.display()
-                );
-                Err(Error::new(ErrorKind::Invalid, text))
+                let said = statement!(catalogue::STRAY_DEVICE, path = stray.display());
+                Err(Error::new(ErrorKind::Invalid, said))
             }
             None => Ok(()),
         }
@@ -547,19 +531,17 @@ impl Guard {
             Ok(()) => Ok(()),
             Err(TryLockError::WouldBlock) => {
                 let own = std::process::id();
-                let holder = match system::lock_holder(file) {
-                    Some(process) if process == own => {
-                        ": this command has it open already; is it named twice?".to_owned()
-                    }
-                    Some(process) => format!(" by process {process}; wait for it or stop it first"),
-                    None => " by another process; wait for it or stop it first".to_owned(),
+                let why = match system::lock_holder(file) {
+                    Some(process) if process == own => catalogue::NAMED_TWICE.into(),
+                    Some(process) => statement!(catalogue::OPEN_IN_PROCESS, process = process),
+                    None => catalogue::OPEN_ELSEWHERE.into(),
                 };
-                Err(refused(format!("{}: it is in use{holder}", path.display())))
+                Err(refused(path, why))
             }
             // Some network file systems have no locks. Two writers there are the user's business.
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
             Err(TryLockError::Error(error)) => {
-                Err(Error::from_io(format!("{}: locking it", path.display()), error))
+                Err(Error::from_io(catalogue::LOCKING, error).at(path.display()))
             }
         }
     }
@@ -656,14 +638,10 @@ impl Guard {
 
     /// Whether what was found may be opened. Pure.
     fn judge(&self, found: &Findings, access: Access) -> Result<(), Error> {
-        let name = found.named.display();
+        let refused = |why: Text| Err(refused(&found.named, why));
         match found.kind {
-            Kind::Folder => {
-                return Err(refused(format!("{name}: it is a folder, not a file or block device")));
-            }
-            Kind::Other => {
-                return Err(refused(format!("{name}: it is neither a file nor a block device")));
-            }
+            Kind::Folder => return refused(catalogue::A_FOLDER.into()),
+            Kind::Other => return refused(catalogue::NO_DISK.into()),
             Kind::File | Kind::Device(_) => (),
         }
         if let Some(image) = found.image.filter(|_| self.refuses_images()) {
@@ -676,40 +654,30 @@ impl Guard {
             self.judge_name(found)?;
         }
         if found.read_only {
-            return Err(refused(format!("{name}: it is read-only")));
+            return refused(catalogue::WRITE_PROTECTED.into());
         }
         if let Some(point) = found.mounted_at.first() {
-            return Err(refused(format!(
-                "{name}: it is mounted at {}; unmount it first",
-                point.display()
-            )));
+            return refused(statement!(catalogue::MOUNTED, point = point.display()));
         }
         if found.swap {
-            return Err(refused(format!("{name}: it is in use as swap; `swapoff` it first")));
+            return refused(catalogue::SWAP.into());
         }
         if !found.held_by.is_empty() {
-            return Err(refused(format!(
-                "{name}: it is in use by {}; stop that first",
-                found.held_by.join(", ")
-            )));
+            let user = Text::joined(&found.held_by, ", ");
+            return refused(statement!(catalogue::USED_BY, user = user));
         }
         if let Some(what) = found.carries.first() {
-            return Err(refused(format!(
-                "{name}: {what} lies on this disk; there is no consent to that"
-            )));
+            return refused(statement!(catalogue::DEPENDED_ON, what = *what));
         }
         let holds = match (found.signature, found.partitions) {
-            (Some(signature), _) => Some(format!("it carries a signature: {signature}")),
+            (Some(signature), _) => Some(statement!(catalogue::SIGNATURE, signature = signature)),
             (None, 0) => None,
-            (None, count) => Some(format!("it has {count} partitions")),
+            (None, count) => Some(statement!(catalogue::PARTITIONS, count = count)),
         };
         if let Some(holds) =
             holds.filter(|_| !self.consent.erase_signature && !self.consent.in_place)
         {
-            return Err(refused(format!(
-                "{name}: {holds}; it would be overwritten. --erase-signature consents to that, or \
-                choose another"
-            )));
+            return refused(statement!(catalogue::HOLDS, what = holds));
         }
         if let Kind::Device(_) = found.kind {
             self.judge_consent(found)?;
@@ -719,20 +687,15 @@ impl Guard {
 
     /// Disks are named by what is printed on them: `/dev/sdb` is another disk after the next start.
     fn judge_name(&self, found: &Findings) -> Result<(), Error> {
-        let name = found.named.display();
         if found.named.parent() == Some(Path::new(BY_ID)) || self.allows_device(found) {
             return Ok(());
         }
-        Err(refused(match &found.by_id {
-            Some(by_id) => format!(
-                "{name}: such a name may mean another disk tomorrow; use {}",
-                by_id.display()
-            ),
-            None => format!(
-                "{name}: it has no name under {BY_ID}; for a loop or RAM device, --allow-device \
-                {name} consents to erasing it"
-            ),
-        }))
+        let path = found.named.display();
+        let why = match &found.by_id {
+            Some(by_id) => statement!(catalogue::UNSTABLE_NAME, path = by_id.display()),
+            None => statement!(catalogue::NO_IDENTITY, folder = BY_ID, path = path),
+        };
+        Err(refused(&found.named, why))
     }
 
     /// Only a device that cannot be named by identity may be named by path.
@@ -744,15 +707,12 @@ impl Guard {
         if self.allows_device(found) || self.consent.in_place {
             return Ok(());
         }
-        let name = found.named.display();
         match &found.serial {
             Some(serial) if self.consent.erase_serials.contains(serial) => Ok(()),
-            Some(serial) => Err(refused(format!(
-                "{name}: everything on it would be overwritten; --erase {serial} consents to that"
-            ))),
-            None => Err(refused(format!(
-                "{name}: it tells no serial number, so nobody can be sure which disk it is"
-            ))),
+            Some(serial) => {
+                Err(refused(&found.named, statement!(catalogue::ERASED, serial = serial)))
+            }
+            None => Err(refused(&found.named, catalogue::NO_SERIAL)),
         }
     }
 }

@@ -17,10 +17,11 @@ use std::time::Duration;
 
 use block::{Blocking, Device, Error, ErrorKind, Node, Reactor, duration_text};
 use stack::{BuildContext, ImageServer, NoFiles, OpenFiles, RbdImage};
+use words::statement;
 
 use crate::rbd;
 
-use super::{Access, Guard, lock_of, not_raw, refused, signature};
+use super::{Access, Guard, catalogue, lock_of, not_raw, refused, signature};
 
 /// How long a server may take for an answer.
 const ANSWER_TIME: Duration = Duration::from_secs(30);
@@ -64,7 +65,8 @@ impl RemoteDrive {
             Err(error) => drop(opened.send(Err(error))),
         };
         let worker = std::thread::Builder::new().name("remote drive".to_owned()).spawn(work);
-        let worker = worker.map_err(|error| Error::from_io(format!("{name}: a thread"), error))?;
+        let no_thread = |error| Error::from_io(catalogue::NO_THREAD, error).at(&name);
+        let worker = worker.map_err(no_thread)?;
         let device = is_open.recv_timeout(ANSWER_TIME).map_err(|error| silence(&name, error))??;
         Ok(RemoteDrive { name, device, jobs: Mutex::new(Some(jobs)), worker: Some(worker) })
     }
@@ -110,11 +112,11 @@ impl RemoteDrive {
 fn silence(name: &str, error: RecvTimeoutError) -> Error {
     let text = match error {
         RecvTimeoutError::Timeout => {
-            format!("{name}: no answer for {}", duration_text(ANSWER_TIME))
+            statement!(catalogue::NO_ANSWER, time = duration_text(ANSWER_TIME))
         }
-        RecvTimeoutError::Disconnected => format!("{name}: it is not asked any more"),
+        RecvTimeoutError::Disconnected => catalogue::NOT_ASKED.into(),
     };
-    Error::new(ErrorKind::TimedOut, text)
+    Error::new(ErrorKind::TimedOut, text).at(name)
 }
 
 /// The whole blocks around a range, and where it begins in them; both in bytes.
@@ -266,12 +268,12 @@ impl Guard {
         let name = &drive.name;
         let found = self
             .signature_in(drive, drive.size_bytes())
-            .map_err(|error| Error::from_io(format!("{name}: reading it"), error))?;
+            .map_err(|error| Error::from_io(catalogue::READING, error).at(name))?;
         match found {
-            Some(signature) => Err(refused(format!(
-                "{name}: it carries a signature: {signature}; it would be overwritten. \
-                --erase-signature consents to that, or choose another"
-            ))),
+            Some(signature) => {
+                let what = statement!(catalogue::SIGNATURE, signature = signature);
+                Err(refused(name.as_ref(), statement!(catalogue::HOLDS, what = what)))
+            }
             None => Ok(()),
         }
     }
@@ -309,7 +311,7 @@ impl Guard {
     pub fn open_remote_image(&self, leaf: &Node) -> Result<RemoteDrive, Error> {
         let drive = self.open_remote(leaf, Access::Read)?;
         let image = signature::find_image(&drive, drive.size_bytes())
-            .map_err(|error| Error::from_io(format!("{leaf}: reading it"), error))?;
+            .map_err(|error| Error::from_io(catalogue::READING, error).at(leaf.to_string()))?;
         match image.filter(|_| !self.consent.raw) {
             Some(image) => Err(not_raw(leaf.to_string().as_ref(), image)),
             None => Ok(drive),
@@ -336,7 +338,7 @@ pub fn refuse_in_use<'a>(drives: impl IntoIterator<Item = &'a RemoteDrive>) -> R
         let _ = watched.send(found.map(|_| ()));
     };
     let thread = std::thread::Builder::new().name("watch".to_owned()).spawn(watch);
-    thread.map_err(|error| Error::from_io(format!("{name}: a thread"), error))?;
+    thread.map_err(|error| Error::from_io(catalogue::NO_THREAD, error).at(&name))?;
     is_watched.recv_timeout(2 * ANSWER_TIME).map_err(|error| silence(&name, error))?
 }
 

@@ -312,7 +312,7 @@ fn every_other_reason_outweighs_the_serial_number() {
         (Findings { swap: true, ..disk() }, "swap"),
         (Findings { held_by: vec!["md0".into(), "dm-1".into()], ..disk() }, "md0, dm-1"),
         (
-            Findings { carries: vec!["the running system"], ..disk() },
+            Findings { carries: vec![catalogue::RUNNING_SYSTEM], ..disk() },
             "the running system lies on this disk",
         ),
         (Findings { read_only: true, ..disk() }, "read-only"),
@@ -323,6 +323,12 @@ fn every_other_reason_outweighs_the_serial_number() {
         let error = guard.judge(&found, Access::Write).expect_err(reason);
         assert!(error.to_string().contains(reason), "{error}");
         assert_eq!(error.kind(), ErrorKind::Refused);
+        // It is a value, said in the language of its reader.
+        let said = error.text();
+        let japanese = words::in_language(words::Language::Japanese, || error.to_string());
+        assert!(!said.codes().is_empty() && japanese != said.english(), "{japanese}");
+        assert!(japanese.chars().any(|letter| matches!(letter, '\u{3040}'..='\u{30ff}')));
+        assert!(japanese.starts_with(&format!("{}: ", found.named.display())), "{japanese}");
     }
 }
 
@@ -341,7 +347,7 @@ fn consent_to_a_signature_is_no_consent_to_anything_else() {
     for found in [
         Findings { mounted_at: vec!["/mnt".into()], ..disk() },
         Findings { swap: true, ..disk() },
-        Findings { carries: vec!["the run's folder"], ..disk() },
+        Findings { carries: vec![catalogue::RUN_FOLDER], ..disk() },
     ] {
         assert!(guard.judge(&found, Access::Write).is_err(), "{found:?}");
     }
@@ -392,7 +398,7 @@ fn the_disk_of_the_running_system_is_refused() {
     });
     assert_eq!(guard.open(&path, Access::Write).unwrap_err().kind(), ErrorKind::Refused);
     let found = guard.look(&path, &path, Access::Write).unwrap();
-    assert!(found.carries.contains(&"the running system"), "{found:?}");
+    assert!(found.carries.contains(&catalogue::RUNNING_SYSTEM), "{found:?}");
 }
 
 /// A loop device over a file, detached at the end.
@@ -609,7 +615,8 @@ fn a_file_that_a_program_has_locked_in_part_is_in_use() {
     let users = || users::of(&file.metadata().unwrap(), &path, &[]);
     assert_eq!(users(), users::Users::default());
     rustix::fs::fcntl_lock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
-    let held_by = vec![format!("process {}, which has locked it", std::process::id())];
+    let process = std::process::id();
+    let held_by = vec![statement!(catalogue::LOCKED_BY_PROCESS, process = process)];
     assert_eq!(users(), users::Users { held_by: held_by.clone(), ..users::Users::default() });
     let found = Findings { held_by, ..Findings::default() };
     assert!(

@@ -6,7 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use stack::Identity;
+use words::{Text, statement};
 
+use super::catalogue;
 use crate::system::{self, DeviceNumber, Mount};
 
 /// What uses it.
@@ -16,7 +18,7 @@ pub(super) struct Users {
     pub(super) mounted_at: Vec<PathBuf>,
     pub(super) swap: bool,
     /// Devices that stand on it, and programs that have locked it.
-    pub(super) held_by: Vec<String>,
+    pub(super) held_by: Vec<Text>,
 }
 
 /// The users of what `data` is about, whose real path is `real`; a disk's partitions belong to it.
@@ -38,14 +40,14 @@ pub(super) fn of(data: &fs::Metadata, real: &Path, mounts: &[Mount]) -> Users {
     let mounted_at = mounts.iter().filter(is_own).map(|mount| mount.point.clone()).collect();
     let swap = system::swaps().iter().any(|swap| named(swap));
 
-    let holders = numbers.iter().flat_map(|number| system::holders(*number));
+    let holders = numbers.iter().flat_map(|number| system::holders(*number)).map(Text::from);
     let loops =
         system::loops().into_iter().filter(|found| own.iter().any(|own| found.is_over(own, real)));
-    let loops = loops.map(|found| found.device.display().to_string());
+    let loops = loops.map(|found| found.device.display().into());
     let lock =
         system::range_lock_holder(data).filter(|_| data.is_file()).map(|holder| match holder {
-            Some(process) => format!("process {process}, which has locked it"),
-            None => "a program that has locked it (a virtual machine may run on it)".to_owned(),
+            Some(process) => statement!(catalogue::LOCKED_BY_PROCESS, process = process),
+            None => catalogue::LOCKED_BY_PROGRAM.into(),
         });
     Users { mounted_at, swap, held_by: holders.chain(loops).chain(lock).collect() }
 }

@@ -17,12 +17,14 @@ use results::choice::{
 };
 use results::claim::Claim;
 use results::{Configuration, ModelError, Run};
+use words::statement;
 
 use super::candidates::Shape;
 use super::layout::{ChosenLayout, Member};
 use super::plan_text::{degraded_name, set_name};
 use super::power_cuts::power_cuts;
 use super::question::Question;
+use crate::catalogue;
 
 /// What the kernel's array is called in an answer's commands, as `choose --do` calls it.
 const MD_DEVICE: &str = "/dev/md/tank";
@@ -83,13 +85,11 @@ impl Question {
         let Some(pick) = self.pick(&entries) else {
             return Err(match &self.p99 {
                 Some(time) if removed.iter().any(|one| one.by == Condition::Latency) => {
-                    Error::usage(format!(
-                        "no layout is left: --p99 {time} removes all {} that were run",
-                        entries.len()
-                            + removed.iter().filter(|one| one.by == Condition::Latency).count()
-                    ))
+                    let slow = removed.iter().filter(|one| one.by == Condition::Latency).count();
+                    let count = entries.len() + slow;
+                    Error::usage(statement!(catalogue::ALL_TOO_SLOW, time = time, count = count))
                 }
-                _ => Error::usage("no layout has figures to compare: its report says why"),
+                _ => Error::usage(catalogue::NO_LAYOUT_FIGURES),
             });
         };
         let beside = analyse(&against(run, &pick.configuration.id));
@@ -254,7 +254,7 @@ pub(super) fn of_all_work(analysis: &Analysis) -> Result<(&Comparison, &KindResu
     let comparison = analysis.comparisons.first();
     comparison
         .and_then(|comparison| Some((comparison, comparison.overall()?)))
-        .ok_or_else(|| Error::usage("the run has no figures to choose by"))
+        .ok_or_else(|| Error::usage(catalogue::NO_CHOICE_FIGURES))
 }
 
 fn is_ruled_out(overall: &KindResult, id: &str) -> bool {

@@ -12,8 +12,10 @@ use std::path::{Path, PathBuf};
 
 use host::Error;
 use serde::{Deserialize, Serialize};
+use words::statement;
 
 use super::layout::{Member, decimal_size};
+use crate::catalogue;
 use crate::stacks;
 
 /// The size of a file that stands for a drive, in bytes.
@@ -78,10 +80,11 @@ fn counted(words: &[String]) -> Result<Vec<CountedWord<'_>>, Error> {
             continue;
         };
         let Some(word) = rest.next() else {
-            return Err(Error::usage(format!("{count} x: name the drives, as in 4 x {EXAMPLE}")));
+            let said = statement!(catalogue::DRIVES_AFTER_COUNT, count = count, example = EXAMPLE);
+            return Err(Error::usage(said));
         };
         if count == 0 {
-            return Err(Error::usage(format!("0 x {word}: that is no drive")));
+            return Err(Error::usage(statement!(catalogue::NO_DRIVE_OF_NONE, name = word)));
         }
         all.push(CountedWord { count: Some(count), word });
     }
@@ -105,9 +108,7 @@ impl Drives {
                 drives.make_in(path, count.unwrap_or(MADE_COUNT))?;
             } else if path.exists() && !word.ends_with(".toml") {
                 if count.is_some_and(|count| count > 1) {
-                    return Err(Error::usage(format!(
-                        "{word}: there is one of it; name each drive once"
-                    )));
+                    return Err(Error::usage(catalogue::ONE_OF_IT).at(word));
                 }
                 drives.all.push(own(path, measure)?);
             } else {
@@ -115,10 +116,9 @@ impl Drives {
                 drives.all.extend(std::iter::repeat_n(drive, count.unwrap_or(1)));
             }
             if drives.all.len() > DRIVES_MAX {
-                return Err(Error::usage(format!(
-                    "{} drives: at most {DRIVES_MAX} are chosen with",
-                    drives.all.len()
-                )));
+                let count = drives.all.len();
+                let said = statement!(catalogue::DRIVES_MAX, count = count, most = DRIVES_MAX);
+                return Err(Error::usage(said));
             }
         }
         drives.check()?;
@@ -128,7 +128,7 @@ impl Drives {
 
     fn make_in(&mut self, folder: &Path, count: usize) -> Result<(), Error> {
         if self.folder.is_some() {
-            return Err(Error::usage(format!("{}: one folder is enough", folder.display())));
+            return Err(Error::usage(catalogue::ONE_FOLDER).at(folder.display()));
         }
         let folder = std::path::absolute(folder)
             .map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
@@ -146,15 +146,12 @@ impl Drives {
         let is_made = |drive: &&Drive| matches!(drive.member, Member::Made(_));
         let made = self.all.iter().filter(is_made).count();
         if made > 0 && made < self.all.len() {
-            return Err(Error::usage("files to try it are chosen with by themselves"));
+            return Err(Error::usage(catalogue::FILES_ALONE));
         }
         let runs_model = |drive: &Drive| drive.model.is_some();
         let models = self.all.iter().filter(|drive| runs_model(drive)).count();
         if models > 0 && models < self.all.len() {
-            return Err(Error::usage(
-                "drives that are measured and modelled ones are on clocks of their own, and not \
-                compared: leave out --measure, or the models",
-            ));
+            return Err(Error::usage(catalogue::OTHER_CLOCKS));
         }
         let mut paths: Vec<&PathBuf> = Vec::new();
         for drive in &self.all {
@@ -168,10 +165,8 @@ impl Drives {
             return Err(Error::usage(stack::twice_text(earlier, later)));
         }
         match self.all.len() {
-            0 => Err(Error::usage(format!("name the drives, as in 4 x {EXAMPLE}"))),
-            1 => Err(Error::usage(format!(
-                "one drive is no array: name two or more, as in 4 x {EXAMPLE}"
-            ))),
+            0 => Err(Error::usage(statement!(catalogue::NAME_DRIVES, example = EXAMPLE))),
+            1 => Err(Error::usage(statement!(catalogue::ONE_DRIVE, example = EXAMPLE))),
             _ => Ok(()),
         }
     }
@@ -213,10 +208,10 @@ fn modelled(word: &str) -> Result<Drive, Error> {
     let name = word.strip_prefix("model:").unwrap_or(word);
     let bare = name.split('?').next().unwrap_or(name);
     let facts = stack::drive_facts(bare).map_err(|error| {
-        Error::usage(match word.starts_with('/') || word.starts_with('.') {
-            true => format!("{word}: there is no file, drive or folder of this name"),
-            false => error,
-        })
+        match word.starts_with('/') || word.starts_with('.') {
+            true => Error::usage(catalogue::NO_SUCH_DRIVE).at(word),
+            false => Error::usage(error),
+        }
     })?;
     let member = Member::Model(name.to_owned());
     let size_bytes = stacks::dry(&member.node(), None)?.size_bytes;
@@ -229,23 +224,25 @@ fn own(path: &Path, measure: bool) -> Result<Drive, Error> {
     let metadata = fs::metadata(path).map_err(|error| wrong(&error))?;
     let is_device = metadata.file_type().is_block_device();
     if !is_device && !metadata.is_file() {
-        return Err(Error::usage(format!("{}: it is no drive, file or folder", path.display())));
+        return Err(Error::usage(catalogue::NO_DRIVE).at(path.display()));
     }
     let absolute = std::path::absolute(path).map_err(|error| wrong(&error))?;
     let member = Member::Path(absolute);
     let known = is_device.then(|| host::guard::look_at(path)).flatten();
     let size_bytes = match &known {
         Some(drive) => drive.size_bytes,
-        None => stacks::dry(&member.node(), None)
-            .map_err(|error| match is_device {
-                true => Error::refused(format!(
-                    "{}: no drive that can be used ({error}); choose without it, or look at its \
-                    cable",
-                    path.display()
-                )),
-                false => error,
-            })?
-            .size_bytes,
+        None => {
+            stacks::dry(&member.node(), None)
+                .map_err(|error| match is_device {
+                    true => {
+                        let error = error.text();
+                        Error::refused(statement!(catalogue::UNUSABLE_DRIVE, error = error))
+                            .at(path.display())
+                    }
+                    false => error,
+                })?
+                .size_bytes
+        }
     };
     let own_name = known.as_ref().and_then(|drive| drive.model.clone());
     // A path says where it is and not what: drives without a product's name are alike by size.
@@ -260,12 +257,7 @@ fn own(path: &Path, measure: bool) -> Result<Drive, Error> {
             let rotates = known.as_ref().is_some_and(|drive| drive.rotational);
             let is_nvme = known.as_ref().is_some_and(|drive| drive.name.starts_with("nvme"));
             let nearest = stack::nearest_model(own_name.as_deref(), rotates, is_nvme, size_bytes);
-            Some(nearest.ok_or_else(|| {
-                Error::usage(format!(
-                    "{}: no model stands for it; --measure runs on it, and erases it",
-                    path.display()
-                ))
-            })?)
+            Some(nearest.ok_or_else(|| Error::usage(catalogue::NO_MODEL).at(path.display()))?)
         }
     };
     Ok(Drive { member, size_bytes, title, model })

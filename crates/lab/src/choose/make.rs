@@ -21,8 +21,10 @@ use mdtools::{Create, MemberSource};
 use serve::{
     Attach, Boot, Client, Launch, MdException, MountSettings, ServeWith, Settings, Status,
 };
+use words::{Message, statement};
 
 use super::{ChosenLayout, Member};
+use crate::catalogue;
 
 /// What is to be made, and where.
 pub struct MakeRequest<'a> {
@@ -80,23 +82,14 @@ impl MakeRequest<'_> {
         self.paths()?;
         self.boot.free_configuration(&self.name)?;
         if self.serve_with.runtime.entry(&self.name).is_some_and(|entry| entry.process.is_some()) {
-            return Err(Error::refused(format!(
-                "{}: an array of this name is running; --name names another",
-                self.name
-            )));
+            return Err(Error::refused(catalogue::NAME_IS_RUNNING).at(&self.name));
         }
         let Some(folder) = &self.mount else { return Ok(()) };
         let Some(kind) = self.layout.file_system else {
-            return Err(Error::usage(format!(
-                "--mount {}: this layout is used as a device; --file-system names what to mount",
-                folder.display()
-            )));
+            return Err(Error::usage(catalogue::NOTHING_TO_MOUNT).at(mount_flag(folder)));
         };
         if !rustix::process::geteuid().is_root() {
-            return Err(Error::refused(format!(
-                "--mount {}: only root may mount; without --mount the array is served to you alone",
-                folder.display()
-            )));
+            return Err(Error::refused(catalogue::ROOT_MOUNTS).at(mount_flag(folder)));
         }
         check_file_system(kind)?;
         check_folder(folder)
@@ -125,13 +118,13 @@ impl MakeRequest<'_> {
                         format!("; the array that was made could not be taken back: {left}")
                     }
                 };
-                error.and_then_some(&said)
+                error.and_then_some(said)
             })
         });
         made.map_err(|error| {
             let left = exception.and_then(|one| self.boot.remove_md_exception(&one).err());
             match left {
-                Some(left) => error.and_then_some(&format!("; {left}")),
+                Some(left) => error.and_then_some(format!("; {left}")),
                 None => error,
             }
         })
@@ -179,7 +172,7 @@ impl MakeRequest<'_> {
         let without_folder = |error: Error| match (&self.mount, made_folder) {
             (Some(folder), true) => match fs::remove_dir(folder) {
                 Ok(()) => error,
-                Err(left) => error.and_then_some(&format!("; {}: {left}", folder.display())),
+                Err(left) => error.and_then_some(format!("; {}: {left}", folder.display())),
             },
             _ => error,
         };
@@ -200,7 +193,7 @@ impl MakeRequest<'_> {
         let (status, starts_at_boot) = started.map_err(without_folder).map_err(|error| {
             match fs::remove_file(&configuration) {
                 Ok(()) => error,
-                Err(left) => error.and_then_some(&format!("; {}: {left}", configuration.display())),
+                Err(left) => error.and_then_some(format!("; {}: {left}", configuration.display())),
             }
         })?;
         let md_configuration = exception.map(|one| one.file.clone());
@@ -220,7 +213,7 @@ impl MakeRequest<'_> {
             .and_then(|mut client| client.status())
             .map_err(|error| match self.boot.disable(&self.name) {
                 Ok(()) => error,
-                Err(left) => error.and_then_some(&format!("; {left}")),
+                Err(left) => error.and_then_some(format!("; {left}")),
             })?;
         Ok((status, true))
     }
@@ -233,13 +226,10 @@ impl MakeRequest<'_> {
                     .map_err(|error| Error::from_io(path.display(), &error))?;
                 Ok(stable_name(&path))
             }
-            Member::Model(name) => Err(Error::usage(format!(
-                "model:{name} is a modelled disk, and nothing can be made on it; name the drives \
-                that you have"
-            ))),
-            Member::Made(_) => Err(Error::usage(
-                "the files that were tried are gone; name the drives or files that it is made on",
-            )),
+            Member::Model(name) => {
+                Err(Error::usage(statement!(catalogue::MODEL_CANNOT_BE_MADE, name = name)))
+            }
+            Member::Made(_) => Err(Error::usage(catalogue::FILES_ARE_GONE)),
         };
         let all = |members: &[Member]| members.iter().map(path).collect::<Result<Vec<_>, _>>();
         Ok((all(&self.layout.members)?, all(&self.layout.spares)?))
@@ -314,7 +304,7 @@ impl MakeRequest<'_> {
 /// What is missing, and what to do.
 pub fn check_file_system(kind: FileSystem) -> Result<(), Error> {
     if !rustix::process::geteuid().is_root() {
-        return Err(Error::refused(format!("{}: only root may mount it", kind.name)));
+        return Err(Error::refused(catalogue::ROOT_MOUNTS_IT).at(kind.name));
     }
     kind.check_mountable()?;
     match system::program(kind.maker()) {
@@ -330,23 +320,27 @@ pub fn check_file_system(kind: FileSystem) -> Result<(), Error> {
 
 fn check_stop(stop: &AtomicBool) -> Result<(), Error> {
     match stop.load(Ordering::Relaxed) {
-        true => Err(Error::interrupted("ended on request")),
+        true => Err(Error::interrupted(catalogue::ENDED_ON_REQUEST)),
         false => Ok(()),
     }
 }
 
 /// Whether a file system can be mounted on a folder, or the folder be made.
 fn check_folder(folder: &Path) -> Result<(), Error> {
-    let at = |text: &str| Error::refused(format!("--mount {}: {text}", folder.display()));
+    let at = |why: Message| Error::refused(why).at(mount_flag(folder));
     match fs::read_dir(folder).map(|mut names| names.next().is_some()) {
-        Ok(true) => Err(at("there is something in it, which the file system would hide")),
+        Ok(true) => Err(at(catalogue::MOUNT_WOULD_HIDE)),
         Ok(false) if system::mounts().iter().any(|mount| mount.point == folder) => {
-            Err(at("something is mounted there already"))
+            Err(at(catalogue::MOUNTED_ALREADY))
         }
         Ok(false) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(Error::from_io(format_args!("--mount {}", folder.display()), &error)),
+        Err(error) => Err(Error::from_io(mount_flag(folder), &error)),
     }
+}
+
+fn mount_flag(folder: &Path) -> String {
+    format!("--mount {}", folder.display())
 }
 
 /// Makes a folder that is not there; says whether it did.

@@ -6,6 +6,9 @@ use bench::suite::replay;
 use host::Error;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
+use words::statement;
+
+use crate::catalogue;
 
 /// Name and text of every profile of the source's folder `plans/work`.
 const SHIPPED: [(&str, &str); 5] = [
@@ -62,9 +65,8 @@ impl Work {
         let path = Path::new(name);
         if !path.exists() {
             let near = crate::plan::suggestion(name, Work::names());
-            return Err(Error::usage(format!(
-                "--work {name}: no such kind of work, and no file of that name{near}"
-            )));
+            let said = statement!(catalogue::NO_WORK, name = name, hint = near);
+            return Err(Error::usage(said));
         }
         let is_profile = path.extension().is_some_and(|extension| extension == "toml");
         let recorded = (!is_profile).then(|| Work::recorded(name, path));
@@ -89,7 +91,7 @@ impl Work {
     pub fn of_command(command: &str) -> Result<Work, Error> {
         let first = command.trim().lines().next().unwrap_or_default();
         if first.is_empty() {
-            return Err(Error::usage("--work-command: there is no command in it"));
+            return Err(Error::usage(catalogue::NO_COMMAND));
         }
         let mut title = escape::line(first).into_owned();
         if title.chars().count() > TITLE_MAX {

@@ -16,10 +16,12 @@ use host::Error;
 use results::Configuration;
 use stack::{Identity, twice_text};
 use toml::{Table, Value};
+use words::statement;
 
 use super::document::{Override, suggestion};
 use super::members::absolute;
 use super::{NAME_MAX, ResolvedPlan, resolve_changed};
+use crate::catalogue;
 use crate::cell::Level;
 use crate::cell::names::{
     ARRAY, AXES, CHUNK, FILE_SYSTEM, LAYOUT, LEVEL, MEMBERS, MEMORY, METADATA, MOUNT_OPTIONS, PLACE,
@@ -135,7 +137,9 @@ impl OneCell {
             _ => {
                 let settings = self.suite.settings.iter().map(|setting| setting.name);
                 let hint = suggestion(name, settings.chain(axes()));
-                Err(Error::usage(format!("{said}: {} has no key `{name}`{hint}", self.suite.name)))
+                let suite = self.suite.name;
+                let text = statement!(catalogue::NO_KEY, suite = suite, key = name, hint = hint);
+                Err(Error::usage(text).at(said))
             }
         }
     }
@@ -159,19 +163,17 @@ impl OneCell {
         let kind = if is_made { TargetKind::Folder } else { given };
         if !self.suite.targets.contains(&kind) {
             let absent = !path.exists() && !self.guest;
-            let missing = if absent { " (there is no folder of this name)" } else { "" };
-            return Err(Error::usage(format!(
-                "{}: {} runs on {}{missing}",
-                self.target,
-                self.suite.name,
-                explain::targets(self.suite)
-            )));
+            let said = match absent {
+                true => catalogue::SUITE_RUNS_ON_ABSENT,
+                false => catalogue::SUITE_RUNS_ON,
+            };
+            let targets = explain::targets(self.suite);
+            return Err(Error::usage(statement!(said, suite = self.suite.name, targets = targets))
+                .at(&self.target));
         }
         if is_folder {
             if self.read_only {
-                return Err(Error::usage(
-                    "--read-only: in a folder a file is made and written; name a device",
-                ));
+                return Err(Error::usage(catalogue::FOLDER_IS_WRITTEN));
             }
             return Ok(stacks::folder(&absolute(path)?));
         }
@@ -180,11 +182,7 @@ impl OneCell {
         if let Some(path) =
             said.leaves().into_iter().filter(|_| self.guest).find_map(Node::file_path)
         {
-            return Err(Error::usage(format!(
-                "{}: a guest lives in modelled time, and a folder, file or device does not: name \
-                model: leaves",
-                path.display()
-            )));
+            return Err(Error::usage(catalogue::GUEST_NEEDS_MODELS).at(path.display()));
         }
         let paths: Vec<PathBuf> = said.leaves().into_iter().filter_map(Node::file_path).collect();
         if let Some((one, other)) = Identity::same_twice(paths.iter().map(PathBuf::as_path)) {
@@ -213,16 +211,11 @@ impl OneCell {
     fn leaf(&self, leaf: Node, only_reads: bool) -> Result<Node, Error> {
         let Some(path) = leaf.file_path() else { return self.elsewhere(leaf, only_reads) };
         match &self.size {
-            Some(_) if only_reads && !path.exists() => Err(Error::usage(format!(
-                "{}: there is no such file, and {} would only read what was never written",
-                path.display(),
-                self.suite.name
-            ))),
-            _ if path.is_dir() => Err(Error::refused(format!(
-                "{}: a folder. A raw target is measured here: name a file in it, with --size SIZE \
-                to make one",
-                path.display()
-            ))),
+            Some(_) if only_reads && !path.exists() => {
+                let said = statement!(catalogue::NEVER_WRITTEN, suite = self.suite.name);
+                Err(Error::usage(said).at(path.display()))
+            }
+            _ if path.is_dir() => Err(Error::refused(catalogue::RAW_TARGET).at(path.display())),
             _ if path.exists() => Ok(if only_reads { leaf.with(READ_ONLY, "yes") } else { leaf }),
             Some(size) => {
                 let path = absolute(&path)?;
@@ -247,10 +240,10 @@ impl OneCell {
         };
         match (&leaf, can_be_read_only) {
             (Node::Leaf { .. }, true) if only_reads => Ok(leaf.with(READ_ONLY, "yes")),
-            (_, false) if self.read_only => Err(Error::usage(format!(
-                "--read-only: {leaf}: memory and modelled disks hold nothing that could be lost; \
-                leave it out"
-            ))),
+            (_, false) if self.read_only => {
+                let leaf = leaf.to_string();
+                Err(Error::usage(statement!(catalogue::NOTHING_TO_LOSE, leaf = leaf)))
+            }
             _ => Ok(leaf),
         }
     }
@@ -279,8 +272,10 @@ impl OneCell {
         let stacks = Value::Array(members.iter().map(|member| text(member)).collect());
         let target = Table::from_iter([("stacks".to_owned(), stacks)]);
         let workload = Table::from_iter([("suite".to_owned(), text(self.suite.name))]);
-        let seed = i64::try_from(self.seed)
-            .map_err(|_| Error::usage(format!("--seed {}: at most {}", self.seed, i64::MAX)))?;
+        let seed = i64::try_from(self.seed).map_err(|_| {
+            let (seed, most) = (self.seed, i64::MAX);
+            Error::usage(statement!(catalogue::SEED_MAX, seed = seed, most = most))
+        })?;
         let trials = [("blocks", i64::from(self.runs())), ("seed", seed)];
         let trials = trials.map(|(key, number)| (key.to_owned(), Value::Integer(number)));
         let shown: String = self.target.chars().take(NAME_MAX).collect();
@@ -329,10 +324,12 @@ pub fn suite_with(suite: &Suite, said: &[String]) -> Result<Settings, Error> {
     let mut settings = suite.defaults(block::Clock::Wall);
     for setting in said {
         let Override { said, key, value } = Override::read(setting)?;
-        let wrong = |text: String| Error::usage(format!("{said}: {text}"));
+        let wrong = |text: String| Error::usage(text).at(&said);
         let Some(known) = suite.settings.iter().find(|known| known.name == key) else {
             let hint = suggestion(&key, suite.settings.iter().map(|setting| setting.name));
-            return Err(wrong(format!("{} has no key `{key}`{hint}", suite.name)));
+            let suite = suite.name;
+            let text = statement!(catalogue::NO_KEY, suite = suite, key = &key, hint = hint);
+            return Err(Error::usage(text).at(&said));
         };
         let value = super::setting_value(known.kind, &value).map_err(wrong)?;
         settings.set(suite, known.name, value).map_err(wrong)?;
@@ -347,7 +344,7 @@ pub fn folder(configuration: &Configuration) -> Option<PathBuf> {
 }
 
 fn no_file(path: &Path) -> Error {
-    Error::usage(format!("{}: no such file; --size SIZE makes it", path.display()))
+    Error::usage(catalogue::NO_FILE).at(path.display())
 }
 
 /// Whether all options of a layer are axes of a configuration.
@@ -372,10 +369,7 @@ fn refuse_several(change: &Override) -> Result<(), Error> {
     if !is_list {
         return Ok(());
     }
-    Err(Error::usage(format!(
-        "{}: one value is measured here; several are a plan (raidloom run --print-plan)",
-        change.said
-    )))
+    Err(Error::usage(catalogue::ONE_VALUE).at(&change.said))
 }
 
 /// The last part of a key.

@@ -5,7 +5,9 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::document;
+use crate::catalogue;
 use host::Error;
+use words::statement;
 
 /// Name and text of every plan of the source's folder `plans`.
 const SHIPPED: [(&str, &str); 14] = [
@@ -55,14 +57,14 @@ pub(super) fn read(given: &Path) -> Result<(String, String), Error> {
         }
         let is_bare = given.components().count() == 1 && given.extension().is_none();
         if is_bare {
-            return Err(Error::usage(format!(
-                "no file `{origin}` here, and no plan of that name came with this program{}",
-                document::suggestion(&origin, names())
-            )));
+            let hint = document::suggestion(&origin, names());
+            return Err(Error::usage(statement!(catalogue::NO_PLAN, name = origin, hint = hint)));
         }
     }
-    let text = host::files::read_named_text(given)
-        .map_err(|error| Error::usage(format!("reading the plan {origin}: {error}")))?;
+    let text = host::files::read_named_text(given).map_err(|error| {
+        let place = statement!(catalogue::READING_PLAN, name = &origin);
+        Error::usage(block::io_text(&error)).at(place)
+    })?;
     Ok((origin, text))
 }
 

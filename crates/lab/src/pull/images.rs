@@ -63,7 +63,7 @@ pub fn write_images(drives: &[(usize, &dyn Device)], folder: &Path) -> Result<()
             }
             _ => None,
         };
-        error.and_then_some(&removed.chain(folders).filter_map(is_left).collect::<String>())
+        error.and_then_some(removed.chain(folders).filter_map(is_left).collect::<String>())
     })
 }
 

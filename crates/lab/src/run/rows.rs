@@ -441,7 +441,9 @@ impl<'a, 'b, 'c> Recorder<'a, 'b, 'c> {
             }
             // Nothing else waits for its turn.
             Err(error) if cannot(&error) && visits.has_nothing_else() => Err(error.into()),
-            Err(error) if cannot(&error) => visits.skip(visit, group, &error.to_string(), observer),
+            Err(error) if cannot(&error) => {
+                visits.skip(visit, group, &error.text().english(), observer)
+            }
             Err(error) => Err(error.into()),
             Ok(()) if is_stopped => Err(VisitFailure::Stopped),
             Ok(()) if visits.is_spent() => Ok(()),

@@ -68,7 +68,7 @@ pub struct Options {
 }
 
 fn wrong(text: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Invalid, text)
+    Error::new(ErrorKind::Invalid, text.into())
 }
 
 impl Options {

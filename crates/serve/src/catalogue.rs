@@ -1,0 +1,65 @@
+//! Why a server, or what asks one, did not do something, in every language.
+
+words::catalogue! {
+    // What is asked for by name.
+    NOT_RUNNING: "no array of this name is running; `raidloom array status` names those that are",
+        "この名前のアレイは動作していません。動作中のものは `raidloom array status` で確認できます";
+    RUNS_ALREADY: "it is running already, as process {process}", "すでに動作しています(プロセス {process})";
+    SERVER_NAME: "a running array's name has 1 to {most} letters, digits, `-`, `_`, `.` or `:`",
+        "動作するアレイの名前は 1〜{most} 文字の英数字、`-`、`_`、`.`、`:` です";
+    OPEN_FOLDER: "others may rename what is in it, so arrays cannot keep their sockets there; \
+        RAIDLOOM_RUNTIME_DIR names another folder",
+        "ほかのユーザーが中のものの名前を変えられるため、アレイのソケットを置けません。RAIDLOOM_RUNTIME_DIR で別のフォルダーを指定してください";
+    NOT_OWN_FOLDER: "it has to be a folder of yours that nobody else may enter",
+        "自分のフォルダーで、ほかの誰も入れないものでなければなりません";
+
+    // Servers that do not answer.
+    HANGS: "its server does not answer; `raidloom array status {name}` asks again",
+        "サーバーが応答しません。`raidloom array status {name}` で再度問い合わせます";
+    HAS_DIED: "its server has died; `raidloom array stop {name}` cleans up, `raidloom array start` starts it again",
+        "サーバーが異常終了しています。`raidloom array stop {name}` で後始末し、`raidloom array start` で起動し直せます";
+    HUNG_UP: "its server has hung up without an answer", "サーバーが応答せずに接続を切りました";
+    TALKING: "talking to its server", "サーバーとの通信";
+    UNREADABLE_ANSWER: "its server's answer cannot be read: {error}", "サーバーの応答を読み取れません: {error}";
+    UNREADABLE_STATUS: "its status cannot be read: {error}", "状態を読み取れません: {error}";
+    TOO_MANY_CLIENTS: "it is talking to {most} others already; try again later",
+        "すでに {most} 個の接続があります。あとでやり直してください";
+
+    // Members of an array that runs.
+    NO_METADATA: "no array in this stack keeps metadata, so that nobody would know tomorrow who was a member today",
+        "このスタックにメタデータを持つアレイがないため、どれがメンバーだったかを次回に判別できません";
+    SEVERAL_ARRAYS: "there are several arrays in this stack: {names}; --array names one",
+        "このスタックには複数のアレイがあります: {names}。--array で指定してください";
+    NO_SUCH_ARRAY: "no such array in this stack; there are {names}", "このスタックにそのようなアレイはありません。あるのは {names} です";
+    NO_SLOT: "member {member}: the array has slots 0 to {last}", "メンバー {member}: このアレイのスロットは 0〜{last} です";
+    IN_REBUILD: "member {member} is being rebuilt or replaced already; wait for the end of that",
+        "メンバー {member} はすでに再構築中または交換中です。終わるまで待ってください";
+    MEMBER_FAILED: "it has failed; `raidloom array remove` takes it out of place {place} first",
+        "故障しています。先に `raidloom array remove` でスロット {place} から取り外してください";
+    MEMBER_ALREADY: "it is a member or a spare already", "すでにメンバーまたはスペアです";
+    REMOTE_ALREADY: "it is a member or a spare already; `raidloom array remove` lets go of one that has failed",
+        "すでにメンバーまたはスペアです。故障したものは `raidloom array remove` で取り外せます";
+
+    // What is mounted, attached or made.
+    MOUNTED_FROM: "it is mounted at {point}; `{advice}` unmounts it", "{point} にマウントされています。`{advice}` でアンマウントできます";
+    NOT_MOUNTED: "nothing is mounted from it", "何もマウントされていません";
+    NOT_ATTACHED: "it is not attached; start it with --attach", "接続されていません。--attach を付けて起動してください";
+    NOTHING_TO_MOUNT: "it holds no file system, and it is read-only", "ファイルシステムがなく、読み取り専用です";
+    NO_MOUNT_POINT: "it is no folder to mount on", "マウントできるフォルダーではありません";
+    SIZE_WITHOUT_CREATE: "--size is for files that are made: --create says so",
+        "--size は作成するファイルのサイズです。作成するには --create を付けてください";
+    NOTHING_TO_SERVE: "a stack of modelled disks alone keeps no data and runs on a clock of its own; there is nothing to serve",
+        "モデルのディスクだけのスタックはデータを持たず、独自の時計で動くため、提供できるものがありません";
+    NOT_THERE: "it is not there; --size SIZE or {address}?size=SIZE says how large to make it",
+        "ありません。作成するサイズを --size SIZE か {address}?size=SIZE で指定してください";
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_message_is_there_in_every_language() {
+        for (name, message) in super::ALL {
+            assert_eq!(message.check(&[]), Ok(()), "{name}");
+        }
+    }
+}
