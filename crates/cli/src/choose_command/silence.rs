@@ -47,10 +47,12 @@ pub(super) fn refuse(drives: &Drives) -> Result<(), Failure> {
 /// The drives that do not answer any more, or not with all of the bytes that they had.
 pub(super) fn lost(drives: &Drives) -> Vec<PathBuf> {
     let silent = guard::silent_drives(&paths(drives));
+    let size_of = |path: &Path| match fs::metadata(path) {
+        Ok(data) if data.is_file() => Some(data.len()),
+        _ => guard::look_at(path).map(|drive| drive.size_bytes),
+    };
     let has_shrunk = |drive: &Drive| match &drive.member {
-        Member::Path(path) => {
-            guard::look_at(path).is_some_and(|now| now.size_bytes < drive.size_bytes)
-        }
+        Member::Path(path) => size_of(path).is_some_and(|now| now < drive.size_bytes),
         Member::Model(_) | Member::Made(_) => false,
     };
     let shrunk = drives.all.iter().filter(|drive| has_shrunk(drive)).cloned().collect();

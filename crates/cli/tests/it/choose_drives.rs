@@ -72,11 +72,11 @@ impl Shelf {
     }
 
     /// Runs a command in the course of which a drive dies, after two trials of its run.
-    fn dies_at_work(&self, drive: usize, line: &str, run: &str) -> Output {
+    fn dies_at_work(&self, die: impl FnOnce(), line: &str, run: &str) -> Output {
         let mut command = self.command(line);
         let begun = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         wait_for_trials(&self.path(run), 2);
-        self.drives[drive].die();
+        die();
         begun.wait_with_output().unwrap()
     }
 
@@ -275,7 +275,8 @@ fn a_drive_that_dies_is_left_out_of_the_answer() {
     let Some(shelf) = Shelf::new("choose_death", 3) else { return };
     let measure = format!("choose {} --measure --work own.toml --survive 1", shelf.names());
     let devices = consents(&shelf.fails(4, &measure)).to_owned();
-    let done = shelf.dies_at_work(2, &format!("{measure} {devices} -o run3"), "run3");
+    let die = || shelf.drives[2].die();
+    let done = shelf.dies_at_work(die, &format!("{measure} {devices} -o run3"), "run3");
     let gone = shelf.drives[2].path().display().to_string();
     let said = text(&done.stderr);
     assert!(done.status.success(), "{said}");
@@ -302,13 +303,36 @@ fn a_drive_that_dies_is_left_out_of_the_answer() {
     assert!(said.contains(&format!("{gone}: ")) && said.contains("choose without it"), "{said}");
 }
 
+/// One that ends before its end is dead too: what was written to it is gone, and nobody takes that
+/// for a fault of the array.
+#[test]
+fn a_drive_that_is_cut_short_is_left_out_of_the_answer() {
+    let Some(shelf) = Shelf::new("choose_cut_short", 3) else { return };
+    let measure = format!("choose {} --measure --work own.toml --survive 1", shelf.names());
+    let devices = consents(&shelf.fails(4, &measure)).to_owned();
+    let cut = || shelf.drives[1].cut_short();
+    let done = shelf.dies_at_work(cut, &format!("{measure} {devices} -o run3"), "run3");
+    let gone = shelf.drives[1].path().display().to_string();
+    let said = text(&done.stderr);
+    assert!(done.status.success(), "{said}");
+    let note = format!("{gone}: died while it was measured; what was measured is of all 3 drives");
+    assert_eq!(said.matches(&note).count(), 1, "{said}");
+    let answer = text(&done.stdout);
+    assert!(answer.contains(&format!("without            {gone}: died while")), "{answer}");
+
+    // Named again, it is refused before anything else.
+    let said = shelf.fails(4, &format!("{measure} {devices} -o again"));
+    assert!(said.contains(&format!("{gone}: ")) && said.contains("choose without it"), "{said}");
+}
+
 /// Where the others cannot be what was asked for, what is lost is said in a line.
 #[test]
 fn a_drive_that_dies_and_cannot_be_spared_is_named() {
     let Some(shelf) = Shelf::new("choose_death_of_two", 2) else { return };
     let measure = format!("choose {} --measure --work own.toml --survive 1", shelf.names());
     let devices = consents(&shelf.fails(4, &measure)).to_owned();
-    let done = shelf.dies_at_work(1, &format!("{measure} {devices} -o run2"), "run2");
+    let die = || shelf.drives[1].die();
+    let done = shelf.dies_at_work(die, &format!("{measure} {devices} -o run2"), "run2");
     let said = text(&done.stderr);
     assert_eq!(done.status.code(), Some(1), "{said}");
     let gone = shelf.drives[1].path().display();

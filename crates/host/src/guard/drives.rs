@@ -120,14 +120,21 @@ fn silent() -> Text {
 }
 
 /// Those that do not answer a read within three seconds, or answer with an error: drives that have
-/// died, or are about to. All are asked at once, and one that hangs keeps nobody waiting.
+/// died, or are about to, and those that end before the end that the kernel knows of. All are asked
+/// at once, and one that hangs keeps nobody waiting.
 #[must_use]
 pub fn silent_drives(paths: &[PathBuf]) -> Vec<PathBuf> {
     let look = |path: &PathBuf| {
         let asked = path.clone();
         let name = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-        // One that was pulled out, or has lost its medium, has nothing to read.
-        let has_bytes = move || matches!(read_of(&asked), Ok(Some(bytes)) if !bytes.is_empty());
+        // One that was pulled out, or has lost its medium, has nothing to read. Where a loop
+        // device's image was cut short, it is the end that is not there.
+        let last = look_at(path).map(|drive| (drive.size_bytes / LOOK_BYTES).saturating_sub(1));
+        let has_bytes = move || {
+            let is_there =
+                |block: u64| matches!(read_of(&asked, block), Ok(Some(bytes)) if !bytes.is_empty());
+            is_there(0) && last.is_none_or(is_there)
+        };
         (name.display().to_string(), has_bytes)
     };
     let answers = looks_within(LOOK_TIME, paths.iter().map(look).collect());
@@ -153,15 +160,19 @@ pub fn requests_of(path: &Path) -> Option<(u64, u64)> {
 /// Whether a drive answers a read, asked by a process of its own: one that waits for a drive where
 /// no signal reaches it cannot end before the drive answers, and is left behind.
 fn answers(path: &Path) -> bool {
-    read_of(path).is_ok()
+    read_of(path, 0).is_ok()
 }
 
-/// What comes of a read of a drive's first block, as text: nothing where it fails, and an error
-/// where it has not come to its end.
-fn read_of(path: &Path) -> Result<Option<String>, u32> {
+/// What a look at a drive reads, in bytes.
+const LOOK_BYTES: u64 = 4096;
+
+/// What comes of a read of one block of a drive, counted from its begin, as text: nothing where it
+/// fails, and an error where it has not come to its end.
+fn read_of(path: &Path, block: u64) -> Result<Option<String>, u32> {
     let mut read = Command::new("dd");
     read.arg(format!("if={}", path.display()))
-        .args(["bs=4096", "count=1", "iflag=direct", "status=none"])
+        .args([format!("bs={LOOK_BYTES}"), format!("skip={block}")])
+        .args(["count=1", "iflag=direct", "status=none"])
         .stdin(Stdio::null());
     let time = Timespec { tv_sec: 3, tv_nsec: 0 };
     bounded(read, time)

@@ -38,6 +38,12 @@ impl RawDisk {
         &self.device
     }
 
+    /// The file under it is cut off, and the device does not hear of it: reads of what is not there
+    /// any more fail, and writes make the file longer again, with nothing between.
+    pub(crate) fn cut_short(&self) {
+        self.image.as_file().set_len(0).expect("a disk");
+    }
+
     /// As if it were pulled out: from now on it has no sector, and whatever is asked fails.
     pub(crate) fn die(&self) {
         let name = self.device.file_name().expect("a device has a name");
