@@ -177,15 +177,20 @@ impl Browser {
         ));
     }
 
-    /// Presses a key, by its name in the DOM, such as `Enter`.
+    /// Presses a key, by its name in the DOM, such as `Enter` or `" "`.
     ///
     /// # Panics
     /// When Chromium refuses.
     pub fn key(&mut self, name: &str) {
-        let text = if name == "Enter" { "\r" } else { "" };
+        let text = match name {
+            "Enter" => "\r",
+            " " => " ",
+            _ => "",
+        };
         let code = match name {
             "Enter" => 13,
             "Tab" => 9,
+            " " => 32,
             _ => 0,
         };
         for kind in ["keyDown", "keyUp"] {

@@ -45,6 +45,8 @@ words::catalogue! {
         "サーバーが確認できませんでした: raidloom の不具合です";
     NOT_CARRIED_OUT: "the verb could not be carried out", "コマンドを実行できませんでした";
     STARTING: "starting the verb", "コマンドの起動";
+    OTHER_ANSWER: "the answer is another one by now; nothing was made: ask again",
+        "答えが変わりました。何も作っていません。もう一度尋ねてください";
     TOLD_TO_END: "it was told to end", "終了を指示されました";
     ENDED_WITH: "it ended with {status}", "終了しました({status})";
     NOT_STARTED: "the superblocks are written, but it could not be started",

@@ -12,6 +12,7 @@ use tokio::sync::{OwnedMutexGuard, watch};
 
 use crate::board::Board;
 use crate::catalogue;
+use crate::creating::Creation;
 use crate::program::{Program, Runner, shell};
 use crate::refusal::Refusal;
 use crate::verbs::Verb;
@@ -56,6 +57,21 @@ pub(crate) struct Course {
     error: Option<Text>,
 }
 
+/// What is made, or was made last, of the answer to the three questions.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Making {
+    stage: Stage,
+    /// The array's name.
+    name: String,
+    /// The steps so far, in order; the last is under way while the stage is `running`.
+    steps: Vec<String>,
+    /// The commands that were run, as a shell would take them.
+    commands: Vec<String>,
+    /// What the verb says of what it made.
+    made: Option<Value>,
+    error: Option<Text>,
+}
+
 /// Carries out what is asked for.
 pub(crate) struct Changes(Arc<Inner>);
 
@@ -65,14 +81,16 @@ struct Inner {
     busy: Arc<tokio::sync::Mutex<()>>,
     job: watch::Sender<String>,
     course: watch::Sender<String>,
+    making: watch::Sender<String>,
 }
 
 impl Changes {
     pub(crate) fn with(program: PathBuf) -> Changes {
         let job = watch::Sender::new(json!(Job::default()).to_string());
         let course = watch::Sender::new(json!(Course::default()).to_string());
+        let making = watch::Sender::new(json!(Making::default()).to_string());
         let (program, busy) = (Program::new(program), Arc::default());
-        Changes(Arc::new(Inner { program, busy, job, course }))
+        Changes(Arc::new(Inner { program, busy, job, course, making }))
     }
 
     /// What the board does, as JSON, now and whenever it changes.
@@ -83,6 +101,11 @@ impl Changes {
     /// The run that was started from the page, as JSON, now and whenever it changes.
     pub(crate) fn watch_course(&self) -> watch::Receiver<String> {
         self.0.course.subscribe()
+    }
+
+    /// What is made of an answer, as JSON, now and whenever it changes.
+    pub(crate) fn watch_making(&self) -> watch::Receiver<String> {
+        self.0.making.subscribe()
     }
 
     fn begin(&self) -> Result<OwnedMutexGuard<()>, Refusal> {
@@ -133,6 +156,28 @@ impl Changes {
             let _held = held;
             let runner = inner.program.runner(language);
             inner.run_plan(&runner, what, &arguments, &folder).await;
+        });
+        Ok(())
+    }
+
+    /// Starts to make what was answered; what comes of it is heard from
+    /// [`Changes::watch_making`].
+    pub(crate) fn start_making(
+        &self,
+        creation: Creation,
+        runs: PathBuf,
+        language: Language,
+    ) -> Result<(), Refusal> {
+        let held = self.begin()?;
+        let inner = Arc::clone(&self.0);
+        let name = creation.name().to_owned();
+        let making = Making { stage: Stage::Running, name, ..Making::default() };
+        // Who asks next hears of this one and of none before it.
+        inner.making.send_replace(json!(making).to_string());
+        tokio::spawn(async move {
+            let _held = held;
+            let runner = inner.program.runner(language);
+            inner.make(&runner, making, &creation, &runs).await;
         });
         Ok(())
     }
@@ -210,6 +255,32 @@ impl Inner {
         };
         course.error = error.filter(|_| course.stage == Stage::Failed);
         self.course.send_replace(json!(course).to_string());
+    }
+
+    async fn make(
+        &self,
+        runner: &Runner<'_>,
+        mut making: Making,
+        creation: &Creation,
+        runs: &Path,
+    ) {
+        let mut on_step = |step: &str| {
+            making.steps.push(step.to_owned());
+            making.commands = runner.commands();
+            self.making.send_replace(json!(making).to_string());
+        };
+        let made = creation.carry_out(runner, runs, &mut on_step).await;
+        making.commands = runner.commands();
+        match made {
+            Ok(made) => (making.stage, making.made) = (Stage::Done, Some(made)),
+            // What was told to end says what it has taken back.
+            Err(refusal) => {
+                let ends = self.program.ends();
+                making.stage = if ends { Stage::Stopped } else { Stage::Failed };
+                making.error = Some(refusal.text().clone());
+            }
+        }
+        self.making.send_replace(json!(making).to_string());
     }
 
     fn tell(&self, job: &Job) {

@@ -1,12 +1,13 @@
 //! The three questions of `raidloom choose`, asked by the page: models answer, and nothing is
 //! opened.
 
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, TryLockError};
 
 use host::Error;
 use host::mount::FileSystem;
-use lab::choose::{Drives, Question, Work};
+use lab::choose::{ChosenLayout, Drives, Member, Question, Work};
 use report::Style;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,6 +15,7 @@ use serde_json::{Value, json};
 use ::words::{Language, in_language};
 
 use crate::catalogue;
+use crate::verbs::{flag, words};
 
 /// Columns of the answer's text.
 const WIDTH: usize = 80;
@@ -35,7 +37,24 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    fn question(&self) -> Result<Question, Error> {
+    /// The command line that asks the same, and keeps its run.
+    pub(crate) fn arguments(&self) -> Vec<String> {
+        let file_system = self.file_system.as_deref().map(|name| flag("file-system", name));
+        [
+            words(&["choose", "--json", "--quiet"]),
+            vec![flag("work", &self.work), flag("survive", &self.survive.to_string())],
+            file_system.into_iter().collect(),
+            words(&["--"]),
+            self.drives.clone(),
+        ]
+        .concat()
+    }
+
+    /// What is asked.
+    ///
+    /// # Errors
+    /// What cannot be chosen with, and what is not for a page.
+    pub(crate) fn question(&self) -> Result<Question, Error> {
         // Files of one's own are not read for the page.
         if !Work::names().contains(&self.work.as_str()) {
             return Err(Error::usage(catalogue::NO_WORK).at(&self.work));
@@ -76,15 +95,27 @@ impl Asked {
                 return Err(Error::usage(catalogue::ANSWER_UNDER_WAY));
             }
         };
-        let choice = question.answer_by_models(&AtomicBool::new(false))?;
+        let (choice, layout) = question.answer_by_models(&AtomicBool::new(false))?;
         let said = |language: Language| {
             let style = Style { color: false, width: WIDTH };
             let text = in_language(language, || report::choice_text(&choice, style));
             (language.tag().to_owned(), json!(text.to_string()))
         };
         let texts: serde_json::Map<String, Value> = Language::ALL.into_iter().map(said).collect();
-        Ok(json!({ "choice": choice, "text": texts }))
+        Ok(json!({ "choice": choice, "text": texts, "erases": erases(&layout) }))
     }
+}
+
+/// The drives that making a layout would erase; none where some of them are to be bought yet.
+fn erases(layout: &ChosenLayout) -> Vec<&Path> {
+    fn path(member: &Member) -> Option<&Path> {
+        match member {
+            Member::Path(path) => Some(path),
+            Member::Model(_) | Member::Made(_) => None,
+        }
+    }
+    let all: Option<Vec<&Path>> = layout.members.iter().chain(&layout.spares).map(path).collect();
+    all.unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -106,6 +137,7 @@ mod tests {
         assert!(text.starts_with("RAID 1") && text.contains("modelled"), "{text}");
         assert!(answer["text"]["ja"].as_str().unwrap().starts_with("RAID 1"));
         assert_eq!(answer["choice"]["figures"], "modelled");
+        assert_eq!(answer["erases"], json!([]), "there is nothing yet");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Server-sent events: `arrays`, `runs`, `job` and `course`, each with one JSON document, when it
-//! has changed.
+//! Server-sent events: `arrays`, `runs`, `job`, `course` and `making`, each with one JSON document,
+//! when it has changed.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -35,6 +35,7 @@ pub(crate) async fn events(State(app): State<Shared>) -> impl IntoResponse {
     let (sender, receiver) = mpsc::channel(8);
     tokio::spawn(pass_on("job", app.changes.watch(), sender.clone()));
     tokio::spawn(pass_on("course", app.changes.watch_course(), sender.clone()));
+    tokio::spawn(pass_on("making", app.changes.watch_making(), sender.clone()));
     tokio::spawn(look(app, sender));
     Sse::new(EventStream(receiver)).keep_alive(KeepAlive::default())
 }

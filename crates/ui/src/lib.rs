@@ -17,6 +17,7 @@ mod board;
 mod catalogue;
 mod changes;
 mod choosing;
+mod creating;
 mod events;
 mod http;
 mod looking;

@@ -627,7 +627,7 @@ byId("drives-again").addEventListener("click", lookAtDrives);
 
 // Which layout.
 const chooseForm = byId("choose-form");
-let chosen = null;
+let chosen = null, askedFor = null;
 // The list is the guard's: what it refuses cannot be ticked, and says why.
 function showChoice() {
   const box = (drive) => {
@@ -640,6 +640,7 @@ function showChoice() {
   const text = byId("choose-text");
   text.hidden = !chosen;
   text.textContent = chosen?.text[root.lang] ?? "";
+  showCreate();
 }
 chooseForm.addEventListener("submit", async (event) => {
   event.preventDefault();
@@ -650,7 +651,9 @@ chooseForm.addEventListener("submit", async (event) => {
   now.textContent = t("Working it out…");
   sayIn(chooseForm, "");
   try {
-    chosen = await ask("/api/choose", { drives: [...ticked, ...models.value.split(/\s+/).filter(Boolean)], work: work.value, survive: Number(survive.value), file_system: fs.value || null });
+    const question = { drives: [...ticked, ...models.value.split(/\s+/).filter(Boolean)], work: work.value, survive: Number(survive.value), file_system: fs.value || null };
+    createForm.hidden = true;
+    [chosen, askedFor] = [await ask("/api/choose", question), question];
   } catch (error) {
     sayIn(chooseForm, error.message);
   }
@@ -658,6 +661,73 @@ chooseForm.addEventListener("submit", async (event) => {
   go.disabled = false;
   showChoice();
 });
+
+// Create: what was answered, made of the drives that were ticked, behind a question that says what is on each.
+const createForm = byId("create");
+const STEPS = {
+  choose: "Working it out once more, to be kept among the runs", array: "Writing superblocks", configuration: "Writing the configuration",
+  initramfs: "Running update-initramfs, so that md leaves it alone at boot", start: "Starting it",
+};
+let erased = [], making = { stage: "idle", name: "", steps: [], commands: [], made: null, error: null };
+function showCreate() {
+  const can = about.allow_changes && chosen?.erases.length > 0;
+  createForm.hidden ||= !can;
+  byId("create-ask").hidden = !can || !createForm.hidden || making.stage === "running";
+  if (createForm.hidden) return;
+  byId("create-what").textContent = t("This erases {count} drives:", { count: erased.length });
+  byId("create-mount").hidden = !askedFor.file_system;
+  const line = ({ path, drive, holds }) => h("li", {}, h("span", { class: "path" }, path), " ",
+    list([drive && bytes(drive.size_bytes), drive?.model, drive?.serial ? t("serial {serial}", drive) : null, holds ? t("it holds {what}", { what: holds }) : t("nothing is known to be on it")]));
+  byId("create-drives").replaceChildren(...erased.map(line));
+}
+byId("create-ask").addEventListener("click", async () => {
+  try {
+    erased = await ask("/api/create/drives", { drives: chosen.erases });
+  } catch (error) {
+    say(error.message, true);
+    return;
+  }
+  sayIn(createForm, "");
+  createForm.elements.sure.checked = false;
+  createForm.hidden = false;
+  showCreate();
+  createForm.elements.name.focus();
+});
+byId("create-not").addEventListener("click", () => {
+  createForm.hidden = true;
+  showCreate();
+  byId("create-ask").focus();
+});
+createForm.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const { name, mount } = createForm.elements;
+  const told = {
+    erase: erased.map(({ drive }) => drive?.serial).filter(Boolean), erase_signature: erased.some(({ holds }) => holds),
+    allow_device: erased.filter(({ drive }) => drive && !drive.serial).map(({ path }) => path),
+  };
+  sayIn(createForm, "");
+  try {
+    await ask("/api/create", { asked: askedFor, pick: chosen.choice.pick, name: name.value.trim(), mount: (askedFor.file_system && mount.value.trim()) || null, consent: told });
+    createForm.hidden = true;
+  } catch (error) {
+    sayIn(createForm, error.message);
+  }
+  showCreate();
+});
+function showMaking(told) {
+  making = told;
+  const place = byId("making"), runs = making.stage === "running", last = making.steps.length - 1;
+  place.hidden = making.stage === "idle";
+  byId("making-name").textContent = making.name;
+  const word = (index) => (index < last || making.stage === "done" ? ["done", "good"] : runs ? ["under way", "warn"] : ["not done", "bad"]);
+  show("making-steps", making.steps.map((step, index) => h("li", {}, t(STEPS[step] ?? step), " ", tag(...word(index)))),
+    making.stage === "done" ? h("li", {}, t(making.made?.starts_at_boot ? "It is made, runs, and starts with the machine." : "It is made and runs. Nothing starts it with the machine."), " ", h("code", {}, making.made?.configuration ?? "")) : null);
+  sayIn(place, textOf(making.error));
+  byId("making-stop").hidden = !runs;
+  byId("making-commands").textContent = making.commands.map((command) => `$ ${command}`).join("\n");
+  showCreate();
+}
+byId("making-stop").addEventListener("click", () => ask("/api/run/stop", {}).catch((error) => say(error.message, true)));
 
 // The live parts.
 function listen() {
@@ -671,6 +741,7 @@ function listen() {
   });
   on("runs", showRuns);
   on("course", showCourse);
+  on("making", showMaking);
   on("job", (told) => {
     if (told.now !== job.now || told.stage !== job.stage) boardSince = Date.now();
     job = told;
@@ -716,6 +787,7 @@ function speak(language) {
   showPlan();
   showDrives();
   showChoice();
+  showMaking(making);
 }
 byId("language").addEventListener("click", () => speak(root.lang === "ja" ? "en" : "ja"));
 

@@ -8,7 +8,8 @@ use ::words::{Language, Text, statement};
 use axum::http::StatusCode;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
-use tokio::process::Command;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{ChildStderr, Command};
 
 use crate::catalogue;
 use crate::refusal::Refusal;
@@ -95,6 +96,16 @@ impl Runner<'_> {
         folder: Option<&Path>,
         arguments: &[String],
     ) -> Result<VerbEnd, Refusal> {
+        self.run_heard(folder, arguments, &mut |_| ()).await
+    }
+
+    /// The same; `on_line` hears each line of its standard error as it comes.
+    async fn run_heard(
+        &self,
+        folder: Option<&Path>,
+        arguments: &[String],
+        on_line: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<VerbEnd, Refusal> {
         let failed =
             |error: std::io::Error| Refusal::failed(error.to_string()).at(catalogue::STARTING);
         self.commands.lock().unwrap_or_else(PoisonError::into_inner).push(shell(arguments));
@@ -107,7 +118,7 @@ impl Runner<'_> {
         // Ctrl-C in the terminal goes to the page's server, which tells its child by itself: told
         // twice, it would end at once and leave things behind.
         command.process_group(0);
-        let child = {
+        let mut child = {
             let mut known = self.program.child();
             if known.ends {
                 return Err(Refusal::failed(catalogue::TOLD_TO_END));
@@ -116,9 +127,10 @@ impl Runner<'_> {
             known.process = child.id();
             child
         };
-        let output = child.wait_with_output().await;
+        let lines = heard(child.stderr.take(), on_line);
+        let (stderr, output) = tokio::join!(lines, child.wait_with_output());
         self.program.child().process = None;
-        Ok(ended(&output.map_err(failed)?))
+        Ok(ended(&Output { stderr, ..output.map_err(failed)? }))
     }
 
     /// Runs one verb; its standard output.
@@ -126,11 +138,43 @@ impl Runner<'_> {
     /// # Errors
     /// What it says when it fails.
     pub(crate) async fn done(&self, arguments: &[String]) -> Result<String, Refusal> {
-        match self.run(arguments).await? {
-            VerbEnd { error: Some(error), .. } => {
-                Err(Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, error))
-            }
-            VerbEnd { said, .. } => Ok(said),
+        self.run(arguments).await?.done()
+    }
+
+    /// The same in a folder; `on_line` hears each line of its standard error as it comes.
+    ///
+    /// # Errors
+    /// As [`Runner::done`].
+    pub(crate) async fn told(
+        &self,
+        folder: &Path,
+        arguments: &[String],
+        on_line: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<String, Refusal> {
+        self.run_heard(Some(folder), arguments, on_line).await?.done()
+    }
+}
+
+impl VerbEnd {
+    /// Its standard output, or what it said when it failed.
+    fn done(self) -> Result<String, Refusal> {
+        match self.error {
+            Some(error) => Err(Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, error)),
+            None => Ok(self.said),
+        }
+    }
+}
+
+/// All that a verb writes to its standard error, heard line by line.
+async fn heard(stderr: Option<ChildStderr>, on_line: &mut (dyn FnMut(&str) + Send)) -> Vec<u8> {
+    let mut all = Vec::new();
+    let Some(stderr) = stderr else { return all };
+    let mut stderr = BufReader::new(stderr);
+    loop {
+        let begin = all.len();
+        match stderr.read_until(b'\n', &mut all).await {
+            Ok(0) | Err(_) => return all,
+            Ok(_) => on_line(String::from_utf8_lossy(&all[begin..]).trim_end()),
         }
     }
 }

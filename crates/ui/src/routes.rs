@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use crate::access::RequestAccess;
 use crate::board::Board;
 use crate::choosing::Asked;
+use crate::creating::{Creation, Erasing};
 use crate::http::Admission;
 use crate::refusal::Refusal;
 use crate::verbs::{Measure, SavedPlan, Verb};
@@ -57,6 +58,8 @@ pub(crate) fn router(app: Shared) -> Router {
         .route("/api/run", post(run))
         .route("/api/run/stop", post(stop))
         .route("/api/do", post(act))
+        .route("/api/create", post(create))
+        .route("/api/create/drives", post(erased))
         .fallback(|| async { Refusal::not_found(catalogue::NO_PAGE) })
         .layer(middleware::from_fn_with_state(Arc::clone(&app), gate))
         .with_state(app)
@@ -218,6 +221,22 @@ async fn act(State(app): State<Shared>, Query(said): Said, body: Bytes) -> Answe
     app.allows_changes()?;
     let verb: Verb = read(&body)?;
     Ok(document(&app.changes.act(verb, app.language_of(&said)).await?))
+}
+
+/// What is on the drives that would be erased.
+async fn erased(State(app): State<Shared>, body: Bytes) -> Answer {
+    app.allows_changes()?;
+    let erasing: Erasing = read(&body)?;
+    Ok(document(&beside(move || erasing.drives()).await?))
+}
+
+async fn create(State(app): State<Shared>, Query(said): Said, body: Bytes) -> Answer {
+    app.allows_changes()?;
+    let creation: Creation = read(&body)?;
+    let creation = beside(move || creation.check().map(|()| creation)).await?;
+    let folder = app.runs.folder().to_owned();
+    app.changes.start_making(creation, folder, app.language_of(&said))?;
+    Ok(document(&json!({ "started": true })))
 }
 
 impl crate::App {

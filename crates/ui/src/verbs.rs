@@ -123,7 +123,8 @@ impl Attach {
     }
 }
 
-fn words(words: &[&str]) -> Vec<String> {
+/// Words of a command line.
+pub(crate) fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 

@@ -23,8 +23,8 @@ const JAPANESE: &[(&str, &str)] = &[
     ("Choose", "選ぶ"),
     ("Which layout?", "どの構成か"),
     (
-        "Three questions; models of the drives answer them. No drive is written to, and nothing is made.",
-        "3 つの質問に、ドライブのモデルで答えます。ドライブには書き込まず、何も作成しません。",
+        "Three questions; models of the drives answer them. No drive is written to before you say so.",
+        "3 つの質問に、ドライブのモデルで答えます。指示があるまでドライブには書き込みません。",
     ),
     ("Drives that you may buy, by their models", "購入候補のドライブ(モデル名)"),
     ("virtual machines", "仮想マシン"),
@@ -39,6 +39,40 @@ const JAPANESE: &[(&str, &str)] = &[
     ("not decided", "未定"),
     ("Answer", "答え"),
     ("Working it out…", "計算中…"),
+    ("Create it on these drives…", "これらのドライブに作成…"),
+    ("This erases {count} drives:", "次の {count} 台のドライブを消去します:"),
+    ("it holds {what}", "内容: {what}"),
+    ("nothing is known to be on it", "既知の内容なし"),
+    ("Folder where it is mounted", "マウント先のフォルダー"),
+    (
+        "All that is on these drives is lost; I want that",
+        "これらのドライブの内容がすべて失われることに同意します",
+    ),
+    ("Erase them and create", "消去して作成"),
+    ("Leave them as they are", "そのままにする"),
+    ("Stop, and take it back", "止めて元に戻す"),
+    (
+        "Working it out once more, to be kept among the runs",
+        "もう一度計算し、実行として保存しています",
+    ),
+    ("Writing superblocks", "スーパーブロックを書き込んでいます"),
+    ("Writing the configuration", "設定を書き込んでいます"),
+    (
+        "Running update-initramfs, so that md leaves it alone at boot",
+        "起動時に md が触れないよう update-initramfs を実行しています",
+    ),
+    ("Starting it", "開始しています"),
+    ("done", "完了"),
+    ("under way", "進行中"),
+    ("not done", "未完了"),
+    (
+        "It is made, runs, and starts with the machine.",
+        "作成され、稼働しています。マシンの起動時に始まります。",
+    ),
+    (
+        "It is made and runs. Nothing starts it with the machine.",
+        "作成され、稼働しています。マシンの起動時には始まりません。",
+    ),
     ("Arrays", "アレイ"),
     ("Runs", "実行"),
     ("Board", "ベンチマーク"),
@@ -439,6 +473,7 @@ mod tests {
 
     /// What is typed or read by programs: examples in fields, commands, names of styles.
     const CODE: &[&str] = &[
+        "/srv/tank",
         "4 x wd-red-plus-8tb",
         "1GiB",
         "256MiB",

@@ -4,10 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use host::guard::{self, Drive};
-use host::mount;
-use host::system;
-use lab::choose::{ChosenLayout, MadeArray, MakeRequest, MakingStep, Member};
+use lab::choose::{ChosenLayout, ErasedDrive, MadeArray, MakeRequest, MakingStep, Member};
 use results::Run;
 use serde_json::json;
 use serve::{Boot, unit_name};
@@ -85,7 +82,10 @@ pub(super) fn make(
         making.consent = ask(output, &making)?;
     }
     let stop = signals::stop_flag()?;
-    let made = making.make(&stop, &mut |step| output.progress(step_text(step)))?;
+    let made = making.make(&stop, &mut |step| match output.json {
+        true => output.progress(&json!({ "step": step }).to_string()),
+        false => output.progress(step_text(step)),
+    })?;
     tell(output, &making.name, &made)
 }
 
@@ -152,36 +152,17 @@ pub(super) fn ask_to_erase<'a>(
     if !Questions::can_be_asked() {
         return Ok(host::guard::Consent::default());
     }
-    let drives = guard::drives();
-    let paths: Vec<&Path> = members
-        .filter_map(|member| match member {
-            Member::Path(path) => Some(path.as_path()),
-            Member::Model(_) | Member::Made(_) => None,
-        })
-        .collect();
-    let drive_of = |path: &Path| {
-        let number = system::block_number(path)?;
-        drives.iter().find(|drive| system::block_number(&drive.path) == Some(number))
-    };
+    let erased = ErasedDrive::of(members)?;
     let mut text = format!("{what} and erases");
-    for path in &paths {
-        let _ = write!(text, "\n  {}", line(path, drive_of(path))?);
+    for drive in &erased {
+        let _ = write!(text, "\n  {}", line(drive));
     }
     escape::err(&text);
     escape::err("Type yes to go on; anything else leaves everything as it is.");
     if Questions::new(output)?.line()? != "yes" {
         return Err(Failure::interrupted("nothing was changed"));
     }
-    let mut consent = host::guard::Consent { erase_signature: true, ..Default::default() };
-    for path in paths {
-        match drive_of(path) {
-            Some(Drive { serial: Some(serial), .. }) => consent.erase_serials.push(serial.clone()),
-            Some(_) => consent.devices.push(path.to_owned()),
-            // A file.
-            None => (),
-        }
-    }
-    Ok(consent)
+    Ok(ErasedDrive::consent(&erased))
 }
 
 fn array_text(making: &MakeRequest<'_>) -> String {
@@ -198,18 +179,18 @@ fn array_text(making: &MakeRequest<'_>) -> String {
 }
 
 /// A drive, and what is on it.
-fn line(path: &Path, drive: Option<&Drive>) -> Result<String, Failure> {
-    let holds = mount::holds(path)?.map_or_else(String::new, |what| format!("; it holds {what}"));
-    Ok(match drive {
+fn line(erased: &ErasedDrive) -> String {
+    let path = erased.path.display();
+    let holds = erased.holds.as_ref().map_or_else(String::new, |what| format!("; it holds {what}"));
+    match &erased.drive {
         Some(drive) => format!(
-            "{} ({}{}{}){holds}",
-            path.display(),
+            "{path} ({}{}{}){holds}",
             about(drive.size_bytes),
             drive.model.as_ref().map_or_else(String::new, |model| format!(", {model}")),
             drive.serial.as_ref().map_or_else(String::new, |serial| format!(", serial {serial}")),
         ),
-        None => format!("{}{holds}", path.display()),
-    })
+        None => format!("{path}{holds}"),
+    }
 }
 
 /// What makes, mounts and starts the same with the kernel's md, on Debian and its kin.

@@ -18,6 +18,7 @@ use host::guard::{Consent, Guard, stable_name};
 use host::mount::FileSystem;
 use host::{Error, system};
 use mdtools::{Create, MemberSource};
+use serde::Serialize;
 use serve::{
     Attach, Boot, Client, Launch, MdException, MountSettings, ServeWith, Settings, Status,
 };
@@ -46,7 +47,8 @@ pub struct MakeRequest<'a> {
 }
 
 /// What is being done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum MakingStep {
     /// The superblocks are written.
     Array,

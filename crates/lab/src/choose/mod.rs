@@ -11,6 +11,7 @@
 mod answer;
 mod candidates;
 mod drives;
+mod erased;
 mod layout;
 mod make;
 mod plan_text;
@@ -27,6 +28,7 @@ use host::Error;
 use crate::run::{json, read_file};
 
 pub use drives::{Drive, Drives};
+pub use erased::ErasedDrive;
 pub use layout::{ChosenLayout, Member, Order};
 pub use make::{MadeArray, MakeRequest, MakingStep, check_file_system};
 pub use question::Question;

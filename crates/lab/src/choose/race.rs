@@ -17,6 +17,7 @@ use results::Run;
 use results::analysis::analyse;
 use results::choice::{Choice, Condition, RemovedLayout, Scheme};
 
+use super::ChosenLayout;
 use super::answer::{AS_FAST, of_all_work};
 use super::candidates::{Candidates, Shape};
 use super::question::Question;
@@ -109,13 +110,13 @@ impl Question {
     /// # Errors
     /// A usage error where it is not of models, and as [`Question::race`] and
     /// [`Question::answer`].
-    pub fn answer_by_models(mut self, stop: &AtomicBool) -> Result<Choice, Error> {
+    pub fn answer_by_models(mut self, stop: &AtomicBool) -> Result<(Choice, ChosenLayout), Error> {
         if !self.drives.are_modelled() {
             return Err(Error::usage("these would be measured: only models are asked here"));
         }
         self.race(stop)?;
         let run = passing_run(&self.plan()?.1, stop)?;
-        Ok(self.answer(&run)?.0)
+        self.answer(&run)
     }
 
     /// Leaves out what parts of a recording show to be far behind. Of each scheme the best stays,

@@ -2,6 +2,7 @@
 //! through in a headless Chromium.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod create;
 mod looks;
 
 use std::collections::BTreeMap;
@@ -34,6 +35,7 @@ impl UiFolder {
         let mut command = Command::new(RAIDLOOM);
         command.args(arguments).current_dir(self.0.path()).stdin(Stdio::null());
         command.env("RAIDLOOM_RUNTIME_DIR", self.path("runtime"));
+        command.env("RAIDLOOM_CONFIG_DIR", self.path("arrays"));
         command
     }
 
@@ -196,6 +198,8 @@ fn only_the_page_itself_is_answered() {
     refused("Origin", "POST", &act, &[("Host", &page.host)]);
     refused("Origin", "POST", &act, &page.heads("http://evil.example"));
     refused("token", "POST", "/api/do", &page.heads(&own));
+    refused("token", "POST", "/api/create", &page.heads(&own));
+    refused("Origin", "POST", &page.with_token("/api/create"), &[("Host", &page.host)]);
     let cross = [("Host", page.host.as_str()), ("Sec-Fetch-Site", "cross-site")];
     refused("Origin", "GET", &page.with_token("/api/about"), &cross);
 
@@ -252,6 +256,8 @@ fn nothing_is_changed_without_leave() {
         ("/api/plan/save", json!({ "name": "x", "text": "schema = 1" })),
         ("/api/run", json!({ "what": "plan", "name": "x" })),
         ("/api/run/stop", json!({})),
+        ("/api/create/drives", json!({ "drives": [] })),
+        ("/api/create", json!({ "asked": {}, "pick": {}, "name": "tank" })),
     ] {
         let (status, said) = page.post(path, &body.to_string());
         assert_eq!(status, 403, "{path}: {said}");
@@ -287,6 +293,8 @@ fn bad_input_is_answered_in_one_line() {
         ("/api/plan/save", r#"{"name": "../x", "text": ""}"#, 400, "letters, digits"),
         ("/api/choose", r#"{"drives": [], "work": "vm", "survive": 1}"#, 400, "name the drives"),
         ("/api/choose", r#"{"drives": ["4", "x", "."], "work": "vm", "survive": 1}"#, 400, "only"),
+        ("/api/create", r#"{"asked": {}, "pick": {}, "name": "t"}"#, 400, "missing field"),
+        ("/api/create/drives", r#"{"drives": ["/nowhere"]}"#, 500, "/nowhere"),
         ("/api/run", r#"{"what": "plan", "name": "nowhere"}"#, 400, "no such plan"),
         ("/api/run", r#"{"what": "resume", "run": "../.."}"#, 400, "no such run"),
     ] {
