@@ -1,10 +1,11 @@
 //! `raidloom run plan`: plan files are checked and shown. Nothing is opened for writing here.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use lab::plan::{self, Outline, ResolvedPlan};
-use results::Plan;
+use results::{Configuration, Plan};
 use serde_json::json;
 
 use crate::catalogue::{self, say};
@@ -129,12 +130,10 @@ fn show(output: &Output, resolved: &ResolvedPlan) -> Result<(), Failure> {
 /// A row a configuration: its settings, its clock, what it is compared with, and its stack.
 fn configurations(plan: &Plan) -> String {
     let axes: Vec<&str> = plan.axes.iter().map(|axis| axis.name.as_str()).collect();
-    let label = |id: &str| {
-        plan.configurations
-            .iter()
-            .find(|configuration| configuration.id == id)
-            .map_or(id.to_owned(), |configuration| plan.label(&configuration.settings))
-    };
+    let known: HashMap<&str, &Configuration> =
+        plan.configurations.iter().map(|known| (known.id.as_str(), known)).collect();
+    let label =
+        |id: &str| known.get(id).map_or_else(|| id.to_owned(), |known| plan.label(&known.settings));
     let head: Vec<String> = axes
         .iter()
         .map(|axis| axis.to_uppercase())

@@ -90,6 +90,9 @@ impl Room {
     }
 }
 
+/// What a stack takes of memory, as refusals call it.
+pub const OF_STACKS: &str = "ram: and caches in memory";
+
 /// Refuses to promise memory that is not there.
 ///
 /// # Errors

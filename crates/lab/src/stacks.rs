@@ -5,7 +5,8 @@
 //! folder DIR: files there are made at the start of the run and removed at its end. Every other
 //! file or device exists already. `folder:DIR` is no stack but a folder in which suites work.
 
-use std::collections::BTreeMap;
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -17,6 +18,7 @@ use stack::OpenFiles;
 
 use host::Error;
 use host::guard::{Consent, Guard};
+use host::limits::{OF_STACKS, Room};
 
 pub(crate) use stack::size::text as size_text;
 
@@ -81,37 +83,131 @@ pub(crate) fn has_cache(node: &Node) -> bool {
     }
 }
 
-/// What the stack's device would be, found by building it with a `null:` of the same size in the
-/// place of every file and device, so that nothing is opened. An array that is going to be made
-/// stands on what its superblocks leave of the members.
+/// What the stack's device would be, looked at by itself and now ([`DryRuns::info`]).
 ///
 /// # Errors
-/// What is wrong with the layout, or a file or device that is not there.
+/// As there.
 pub(crate) fn dry(node: &Node, new_array: Option<&NewArraySettings>) -> Result<Info, Error> {
-    // Only files that are missing or too small to be read fail here.
-    leaves(node)?;
-    let node = without_kept(node);
-    if new_array.is_none() && (serve::array_with_metadata(&node).is_some() || has_header(&node)) {
-        // What its superblocks or headers say is known to nobody else.
-        return opened_info(&node);
+    DryRuns::default().info(node, new_array)
+}
+
+/// Stacks that are tried out in one check of a plan: each is built once, however many
+/// configurations stand on it, and the memory that there is is looked up once. Another check, and a
+/// run that begins, looks anew with one of its own.
+#[derive(Debug, Default)]
+pub(crate) struct DryRuns {
+    known: RefCell<HashMap<(Node, Option<NewArraySettings>), Info>>,
+    room: OnceCell<Option<Room>>,
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How many stacks this thread has tried out.
+    pub(crate) static TRIED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+impl DryRuns {
+    /// What the stack's device would be, found by building it with a `null:` of the same size in
+    /// the place of every file and device, so that nothing is opened. An array that is going to be
+    /// made stands on what its superblocks leave of the members.
+    ///
+    /// # Errors
+    /// What is wrong with the layout, or a file or device that is not there.
+    pub(crate) fn info(
+        &self,
+        node: &Node,
+        new_array: Option<&NewArraySettings>,
+    ) -> Result<Info, Error> {
+        let key = (node.clone(), new_array.cloned());
+        if let Some(info) = self.known.borrow().get(&key) {
+            return Ok(info.clone());
+        }
+        let info = self.look(node, new_array)?;
+        self.known.borrow_mut().insert(key, info.clone());
+        Ok(info)
     }
-    let whole = match new_array {
-        Some(settings) => without_metadata(&node, settings)?,
-        None => node,
-    };
-    let stand_in = map_leaves(whole, &|node| {
-        let size_bytes = match &leaves(&node)?[..] {
-            [Leaf::Made(file)] => file.size_bytes,
-            [Leaf::Existing { size_bytes, .. }] => *size_bytes - *size_bytes % SECTOR_BYTES,
-            [Leaf::Folder(path)] => free_bytes(path)?,
-            _ if is_image(&node) => image_bytes(&node)?,
-            _ => return Ok(node),
+
+    fn look(&self, node: &Node, new_array: Option<&NewArraySettings>) -> Result<Info, Error> {
+        // Only files that are missing or too small to be read fail here.
+        leaves(node)?;
+        let node = without_kept(node);
+        let is_known_inside = serve::array_with_metadata(&node).is_some() || has_header(&node);
+        if new_array.is_none() && is_known_inside {
+            // What its superblocks or headers say is known to nobody else.
+            return opened_info(&node);
+        }
+        let whole = match new_array {
+            Some(settings) => self.without_metadata(&node, settings)?,
+            None => node,
         };
-        Ok(Node::leaf("null", size_text(size_bytes)))
-    })?;
-    let context = stack::BuildContext { emulate: true, ..stack::BuildContext::new(&DryFiles) };
-    let stack = stack::build(&stand_in, &context)?;
-    Ok(stack.device.info().clone())
+        let stand_in = map_leaves(whole, &|node| {
+            let size_bytes = match &leaves(&node)?[..] {
+                [Leaf::Made(file)] => file.size_bytes,
+                [Leaf::Existing { size_bytes, .. }] => *size_bytes - *size_bytes % SECTOR_BYTES,
+                [Leaf::Folder(path)] => free_bytes(path)?,
+                _ if is_image(&node) => image_bytes(&node)?,
+                _ => return Ok(node),
+            };
+            Ok(Node::leaf("null", size_text(size_bytes)))
+        })?;
+        let files = DryFiles { room: &self.room };
+        let context = stack::BuildContext { emulate: true, ..stack::BuildContext::new(&files) };
+        #[cfg(test)]
+        TRIED.set(TRIED.get() + 1);
+        let stack = stack::build(&stand_in, &context)?;
+        Ok(stack.device.info().clone())
+    }
+
+    /// How much of each member's start md needs itself, in bytes.
+    ///
+    /// # Errors
+    /// What makes no array.
+    pub(crate) fn metadata_bytes(
+        &self,
+        node: &Node,
+        settings: &NewArraySettings,
+    ) -> Result<u64, Error> {
+        let Some(array) = serve::array_with_metadata(node) else { return Ok(0) };
+        let first = self.superblocks(array, settings)?.into_iter().next();
+        Ok(first.map_or(0, |superblock| superblock.data_offset_sectors * SECTOR_BYTES))
+    }
+
+    /// The superblocks that the array in a stack is going to have.
+    fn superblocks(
+        &self,
+        array: &Node,
+        settings: &NewArraySettings,
+    ) -> Result<Vec<Superblock>, Error> {
+        let Node::Layer { children, .. } = array else { return Ok(Vec::new()) };
+        let sizes = children
+            .iter()
+            .map(|child| self.info(child, None).map(|info| info.size_bytes))
+            .collect::<Result<Vec<u64>, Error>>()?;
+        Ok(settings.array(array, &sizes, 0, TimeStamp::default())?.superblocks()?)
+    }
+
+    /// The same stack with its array over what superblocks leave of the members.
+    fn without_metadata(&self, node: &Node, settings: &NewArraySettings) -> Result<Node, Error> {
+        let Node::Layer { name, options, children } = node else { return Ok(node.clone()) };
+        if serve::array_with_metadata(node) != Some(node) {
+            let children = children
+                .iter()
+                .map(|child| self.without_metadata(child, settings))
+                .collect::<Result<_, _>>()?;
+            return Ok(Node::Layer { name: name.clone(), options: options.clone(), children });
+        }
+        let data = |superblock: Superblock| {
+            // Levels without redundancy use all that each member has.
+            let sectors = match superblock.size_sectors {
+                0 => superblock.data_size_sectors,
+                same => same,
+            };
+            Node::leaf("null", size_text(sectors * SECTOR_BYTES))
+        };
+        let children = self.superblocks(node, settings)?.into_iter().map(data).collect();
+        let options = options.iter().filter(|(name, _)| name != "metadata").cloned().collect();
+        Ok(Node::Layer { name: name.clone(), options, children })
+    }
 }
 
 /// Whether a layer is as its own header says.
@@ -121,15 +217,23 @@ fn has_header(node: &Node) -> bool {
 }
 
 /// Opens nothing, and promises no memory that is not there.
-struct DryFiles;
+struct DryFiles<'a> {
+    /// What there is, once it was asked for.
+    room: &'a OnceCell<Option<Room>>,
+}
 
-impl OpenFiles for DryFiles {
+impl OpenFiles for DryFiles<'_> {
     fn open(&self, path: &Path, read_only: bool, create: Option<u64>) -> Result<File, BlockError> {
         stack::NoFiles.open(path, read_only, create)
     }
 
     fn promise_memory(&self, bytes: u64) -> Result<(), BlockError> {
-        Guard::new(Consent::default()).promise_memory(bytes)
+        // Most stacks stand on files and devices.
+        if bytes == 0 {
+            return Ok(());
+        }
+        let room = self.room.get_or_init(Room::now).as_ref();
+        room.map_or(Ok(()), |room| room.refuse_beyond(OF_STACKS, bytes))
     }
 }
 
@@ -169,49 +273,6 @@ fn opened_info(node: &Node) -> Result<Info, Error> {
     let info = stack.device.info().clone();
     known.insert(text, info.clone());
     Ok(info)
-}
-
-/// The superblocks that the array in a stack is going to have.
-fn superblocks(array: &Node, settings: &NewArraySettings) -> Result<Vec<Superblock>, Error> {
-    let Node::Layer { children, .. } = array else { return Ok(Vec::new()) };
-    let sizes = children
-        .iter()
-        .map(|child| dry(child, None).map(|info| info.size_bytes))
-        .collect::<Result<Vec<u64>, Error>>()?;
-    Ok(settings.array(array, &sizes, 0, TimeStamp::default())?.superblocks()?)
-}
-
-/// How much of each member's start md needs itself, in bytes.
-///
-/// # Errors
-/// What makes no array.
-pub(crate) fn metadata_bytes(node: &Node, settings: &NewArraySettings) -> Result<u64, Error> {
-    let Some(array) = serve::array_with_metadata(node) else { return Ok(0) };
-    let first = superblocks(array, settings)?.into_iter().next();
-    Ok(first.map_or(0, |superblock| superblock.data_offset_sectors * SECTOR_BYTES))
-}
-
-/// The same stack with its array over what superblocks leave of the members.
-fn without_metadata(node: &Node, settings: &NewArraySettings) -> Result<Node, Error> {
-    let Node::Layer { name, options, children } = node else { return Ok(node.clone()) };
-    if serve::array_with_metadata(node) != Some(node) {
-        let children = children
-            .iter()
-            .map(|child| without_metadata(child, settings))
-            .collect::<Result<_, _>>()?;
-        return Ok(Node::Layer { name: name.clone(), options: options.clone(), children });
-    }
-    let data = |superblock: Superblock| {
-        // Levels without redundancy use all that each member has.
-        let sectors = match superblock.size_sectors {
-            0 => superblock.data_size_sectors,
-            same => same,
-        };
-        Node::leaf("null", size_text(sectors * SECTOR_BYTES))
-    };
-    let children = superblocks(node, settings)?.into_iter().map(data).collect();
-    let options = options.iter().filter(|(name, _)| name != "metadata").cloned().collect();
-    Ok(Node::Layer { name: name.clone(), options, children })
 }
 
 /// How an address begins of a file that the run makes.

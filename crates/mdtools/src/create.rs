@@ -602,7 +602,7 @@ fn images(array: &NewArray) -> Result<(Vec<Superblock>, Vec<Image>), block::Erro
 
 /// What an array is made with, besides what its layer in a stack text says: level, layout, chunk
 /// and members.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewArraySettings {
     /// Its name.

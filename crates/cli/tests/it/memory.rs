@@ -51,3 +51,34 @@ fn no_verb_is_killed_by_a_number() {
         assert!(!folder.join("run").exists(), "nothing was begun");
     }
 }
+
+/// "one table of mounts per check": what there is of memory, and where cgroups are mounted, is
+/// asked as often for many configurations as for few.
+#[test]
+fn a_check_asks_for_the_memory_no_more_often_for_more_configurations() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let asked = |depths: u32| {
+        let depths = (1..=depths).map(|depth| depth.to_string()).collect::<Vec<_>>().join(", ");
+        let plan = format!(
+            "schema = 1\nname = \"f\"\n[members.m]\nstacks = [\"ram:64MiB\", \"ram:64MiB\"]\n[matrix]\n\
+            level = [\"linear\", \"raid0\", \"raid1\"]\nchunk = [\"4KiB\", \"8KiB\"]\n\
+            depth = [{depths}]\n[baseline]\nlevel = \"linear\"\n[[workload]]\nsuite = \"devtest\"\n"
+        );
+        fs::write(folder.join("plan.toml"), plan).unwrap();
+        let strace = Command::new("strace")
+            .args(["-f", "-e", "trace=openat", "-o", "opened"])
+            .args([env!("CARGO_BIN_EXE_raidloom"), "run", "plan", "plan.toml"])
+            .current_dir(folder)
+            .output();
+        let output = strace.ok()?;
+        assert!(output.status.success(), "{output:?}");
+        let opened = fs::read_to_string(folder.join("opened")).unwrap();
+        Some(["meminfo", "mountinfo"].map(|name| opened.matches(name).count()))
+    };
+    let (Some(few), Some(many)) = (asked(1), asked(50)) else {
+        return testkit::missing!("strace: apt-get install strace");
+    };
+    assert_eq!(few, many);
+    assert!(few.iter().all(|count| (1..=8).contains(count)), "{few:?}");
+}

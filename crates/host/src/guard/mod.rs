@@ -834,7 +834,7 @@ impl stack::OpenFiles for Guard {
     }
 
     fn promise_memory(&self, bytes: u64) -> Result<(), Error> {
-        limits::promise_memory("ram: and caches in memory", bytes)
+        limits::promise_memory(limits::OF_STACKS, bytes)
     }
 }
 

@@ -39,7 +39,7 @@ pub(crate) use level::{LEVELS, Level};
 pub use open::open_cell;
 pub(crate) use open::{StackOpening, open};
 
-use crate::stacks::{self, Leaf};
+use crate::stacks::{self, DryRuns, Leaf};
 
 /// A configuration of a plan.
 #[derive(Clone, Debug)]
@@ -103,12 +103,12 @@ impl Cell {
         stacks::leaves(&self.stack).is_ok_and(|leaves| leaves.into_iter().all(is_read))
     }
 
-    /// What its device would be ([`stacks::dry`]).
+    /// What its device would be ([`DryRuns::info`]).
     ///
     /// # Errors
     /// As there.
-    pub(crate) fn dry(&self) -> Result<Info, Error> {
-        stacks::dry(&self.stack, self.serving.new_array.as_ref())
+    pub(crate) fn dry(&self, runs: &DryRuns) -> Result<Info, Error> {
+        runs.info(&self.stack, self.serving.new_array.as_ref())
     }
 
     /// Bytes that making its image writes in a visit, if it has one.

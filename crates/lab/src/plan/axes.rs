@@ -167,6 +167,8 @@ pub(super) struct Names<'a> {
     pub(super) sets: &'a [MemberSet],
     pub(super) caches: &'a [Cache],
     pub(super) work: &'a Workloads,
+    /// Stacks that this check has tried out.
+    pub(super) runs: &'a stacks::DryRuns,
 }
 
 /// Where the axes over settings of the suites may stand in a table, besides in it itself: as

@@ -1,6 +1,7 @@
 //! From the axes of a plan to its configurations, and from each to the one it is compared with.
 
-use std::collections::{BTreeMap, HashSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use block::Node;
 use results::{Clock, Configuration, WorkTarget, configuration_id};
@@ -269,8 +270,8 @@ fn placed(
         }
         None => node,
     };
-    let mut cell = with_stack(set, axes, node, names.work.has_pulls_only(), keeps_all)
-        .map_err(|error| place.error(error))?;
+    let mut cell =
+        with_stack(names, set, axes, node, keeps_all).map_err(|error| place.error(error))?;
     cell.record.model_errors = names.work.model_errors(&cell);
     Ok(PlacedCell { cell, place })
 }
@@ -318,10 +319,10 @@ fn array(
 /// A configuration of these axes on a stack, once both are found to fit. Modelled disks that do not
 /// keep all of their data keep what superblocks need.
 fn with_stack(
+    names: &Names<'_>,
     set: &MemberSet,
     axes: Axes,
     node: Node,
-    pulls_only: bool,
     keeps_all: bool,
 ) -> Result<Cell, Error> {
     let in_guest = axes.is_in_guest();
@@ -332,15 +333,15 @@ fn with_stack(
     let serving = axes.serving()?;
     let new_array = serving.new_array.as_ref();
     let sized = axes.sized(&node);
-    let info = stacks::dry(&sized, new_array)?;
-    let usable = terms::usable(&sized, &axes, info.size_bytes)?;
+    let info = names.runs.info(&sized, new_array)?;
+    let usable = terms::usable(names.runs, &sized, &axes, info.size_bytes)?;
     let file_system = axes.file_system()?;
     if let Some(nested) = file_system.as_ref().and_then(|it| it.nested.as_ref()) {
         nested.refuse_unfit(info.size_bytes).map_err(Error::usage)?;
     }
     let node = match new_array {
         Some(new_array) if !keeps_all => {
-            let bytes = stacks::metadata_bytes(&node, new_array)?;
+            let bytes = names.runs.metadata_bytes(&node, new_array)?;
             keeping_first(node, bytes)?
         }
         _ => node,
@@ -356,7 +357,7 @@ fn with_stack(
     refuse_processors(&axes, clock).map_err(Error::usage)?;
     let settings = axes.texts();
     let Nature { ground, modelled, caches, quick_removal } =
-        Nature::of(Some(&node), &axes, clock, pulls_only);
+        Nature::of(Some(&node), &axes, clock, names.work.has_pulls_only());
     // What lies under a folder is not the plan's, and changes meanwhile.
     let has_members = ground != WorkTarget::Folder;
     let record = Configuration {
@@ -504,12 +505,13 @@ fn baselines(
             place.error("[baseline] names nothing; give at least one axis, for example level")
         );
     }
-    let candidates: Vec<&Configuration> = cells
-        .iter()
-        .map(|placed| &placed.cell.record)
-        .filter(|cell| matches(&pattern, &cell.settings))
-        .collect();
-    if candidates.is_empty() {
+    let candidates = Candidates::of(
+        cells
+            .iter()
+            .map(|placed| &placed.cell.record)
+            .filter(|cell| matches(&pattern, &cell.settings)),
+    );
+    if candidates.all.is_empty() {
         return Err(place.error(
             "[baseline] is no configuration of this plan; add it with [[add]] or name another",
         ));
@@ -520,28 +522,73 @@ fn baselines(
         .collect()
 }
 
+/// Configurations that may be baselines. Those that have the same axes are found by their values on
+/// some of them at once: with thousands of either, each cell is not held against each candidate.
+struct Candidates<'a> {
+    all: Vec<&'a Configuration>,
+    /// Axes, and the places in `all` of those that have these.
+    groups: Vec<(Vec<&'a str>, Vec<usize>)>,
+    /// By the place of a group and some of its axes: places by the values on these.
+    known: RefCell<HashMap<(usize, Vec<&'a str>), PlacesByValues<'a>>>,
+}
+
+type PlacesByValues<'a> = HashMap<Vec<&'a str>, Vec<usize>>;
+
+impl<'a> Candidates<'a> {
+    fn of(configurations: impl Iterator<Item = &'a Configuration>) -> Candidates<'a> {
+        let all: Vec<&Configuration> = configurations.collect();
+        let mut groups: BTreeMap<Vec<&str>, Vec<usize>> = BTreeMap::new();
+        for (place, one) in all.iter().enumerate() {
+            let axes = one.settings.keys().map(String::as_str).collect();
+            groups.entry(axes).or_default().push(place);
+        }
+        Candidates { all, groups: groups.into_iter().collect(), known: RefCell::default() }
+    }
+
+    /// Those that have the values of a cell on each of its axes that is free and that they have
+    /// too, in the order of the plan.
+    fn agreeing(
+        &self,
+        cell: &Configuration,
+        is_free: impl Fn(&str) -> bool,
+    ) -> Vec<&'a Configuration> {
+        let mut places: Vec<usize> = Vec::new();
+        for (group, (axes, members)) in self.groups.iter().enumerate() {
+            let is_shared = |axis: &&str| is_free(axis) && cell.settings.contains_key(*axis);
+            let shared: Vec<&'a str> = axes.iter().copied().filter(is_shared).collect();
+            let values: Vec<&str> =
+                shared.iter().map(|axis| cell.settings[*axis].as_str()).collect();
+            let mut known = self.known.borrow_mut();
+            let by_values = known.entry((group, shared.clone())).or_insert_with(|| {
+                let mut by_values = PlacesByValues::new();
+                for place in members {
+                    let settings = &self.all[*place].settings;
+                    let values = shared.iter().map(|axis| settings[*axis].as_str()).collect();
+                    by_values.entry(values).or_default().push(*place);
+                }
+                by_values
+            });
+            places.extend(by_values.get(values.as_slice()).into_iter().flatten());
+        }
+        places.sort_unstable();
+        places.into_iter().map(|place| self.all[place]).collect()
+    }
+}
+
 fn baseline_of(
     cell: &Configuration,
-    candidates: &[&Configuration],
+    candidates: &Candidates<'_>,
     pattern: &[(String, Vec<String>)],
     place: &SourceLocation,
 ) -> Result<String, Error> {
     let is_named = |axis: &str| pattern.iter().any(|(named, _)| named == axis);
     // Options are a file system's own: where that is named, they go with it.
-    let is_free = |axis: &&str| match *axis {
+    let is_free = |axis: &str| match axis {
         MAKE_OPTIONS | MOUNT_OPTIONS => !is_named(axis) && !is_named(FILE_SYSTEM),
         OUTER_MAKE_OPTIONS | OUTER_MOUNT_OPTIONS => !is_named(axis) && !is_named(OUTER_FILE_SYSTEM),
         axis => !is_named(axis),
     };
-    let free: Vec<&str> =
-        AXES.into_iter().chain(of_suites(&cell.settings)).filter(is_free).collect();
-    let agrees = |other: &&&Configuration| {
-        free.iter().all(|axis| match (cell.settings.get(*axis), other.settings.get(*axis)) {
-            (Some(mine), Some(theirs)) => mine == theirs,
-            _ => true,
-        })
-    };
-    let found: Vec<&Configuration> = candidates.iter().filter(agrees).copied().collect();
+    let found = candidates.agreeing(cell, is_free);
     let this = shown(&cell.settings);
     match found[..] {
         [baseline] if baseline.clock == cell.clock => Ok(baseline.id.clone()),

@@ -20,7 +20,7 @@ mod shipped;
 pub(crate) mod suite;
 pub(crate) mod terms;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -119,7 +119,8 @@ fn resolve_changed(origin: &str, text: &str, changes: &[Override]) -> Result<Res
     let work = suite::read(sections.workloads, &place)?;
     let members = members::read(sections.members, &place)?;
     let caches = axes::read_caches(sections.caches)?;
-    let known = axes::Names { sets: &members, caches: &caches, work: &work };
+    let runs = stacks::DryRuns::default();
+    let known = axes::Names { sets: &members, caches: &caches, work: &work, runs: &runs };
     let found =
         matrix::read(&known, sections.matrix.as_ref(), &sections.add, sections.skip, &place)?;
     refuse_endless(&place, found.cells.len(), work.workloads.len(), blocks)?;
@@ -145,7 +146,7 @@ fn resolve_changed(origin: &str, text: &str, changes: &[Override]) -> Result<Res
         },
     };
     let mut plan = schedule::with_design(plan, said.design)?;
-    plan.schedule.interleaved = schedule::interleaved(&plan, &cells, said.interleave)?;
+    plan.schedule.interleaved = schedule::interleaved(&plan, (&cells, &runs), said.interleave)?;
     if let Some(budget) = budget {
         plan.terms.budget = terms::budget(budget)?;
     }
@@ -317,14 +318,10 @@ fn axes(configurations: &[Configuration]) -> Vec<Axis> {
         }
     }
     let values = |name: &str| {
-        let mut values: Vec<String> = Vec::new();
-        for value in
-            configurations.iter().filter_map(|configuration| configuration.settings.get(name))
-        {
-            if !values.contains(value) {
-                values.push(value.clone());
-            }
-        }
+        let mut seen: HashSet<&str> = HashSet::new();
+        let given = configurations.iter().filter_map(|known| known.settings.get(name));
+        let mut values: Vec<String> =
+            given.filter(|value| seen.insert(value.as_str())).cloned().collect();
         if name == names::CHUNK {
             // An added chunk size belongs between the others.
             values.sort_by_key(|value| stacks::parse_size(value).unwrap_or(u64::MAX));
@@ -377,10 +374,13 @@ pub struct Outline {
 /// When a stack of the plan cannot be made sense of, or a file or device it names is gone.
 pub fn outline(plan: &Plan) -> Result<Outline, Error> {
     let mut written: Vec<WriteTarget> = Vec::new();
+    // Where each path stands in it.
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let runs = stacks::DryRuns::default();
     let mut seconds = 0.0;
     for configuration in &plan.configurations {
         let cell = Cell::of(configuration)?;
-        let size_bytes = cell.dry()?.size_bytes;
+        let size_bytes = cell.dry(&runs)?.size_bytes;
         let leaves = leaves(&cell.stack)?;
         let groups = if plan.schedule.interleaved {
             (0..plan.workloads.len()).map(|workload| vec![workload]).collect()
@@ -404,12 +404,12 @@ pub fn outline(plan: &Plan) -> Result<Outline, Error> {
                 Leaf::Folder(folder) => (folder.join("…").display().to_string(), 0, true),
                 Leaf::Existing { .. } | Leaf::Kept(_) | Leaf::Remote(_) | Leaf::Other => continue,
             };
-            match written.iter_mut().find(|seen| seen.path == path) {
-                Some(seen) => {
-                    seen.prepared_bytes = seen.prepared_bytes.saturating_add(share);
-                }
-                None => written.push(WriteTarget { path, size_bytes, made, prepared_bytes: share }),
-            }
+            let place = *places.entry(path.clone()).or_insert_with(|| {
+                written.push(WriteTarget { path, size_bytes, made, prepared_bytes: 0 });
+                written.len() - 1
+            });
+            let prepared_bytes = &mut written[place].prepared_bytes;
+            *prepared_bytes = prepared_bytes.saturating_add(share);
         }
         seconds += visit_time(plan, &cell, prepared_bytes).as_secs_f64() * f64::from(plan.blocks);
     }

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use super::document::{Item, Reader, Value, suggestion};
 use super::suite;
 use crate::cell::Cell;
+use crate::stacks::DryRuns;
 use host::Error;
 
 /// Eight blocks find 98 % of differences of 3 % under noise of 1 %, six find 89 %.
@@ -116,7 +117,7 @@ pub(super) fn with_design(mut plan: Plan, said: Option<&Item>) -> Result<Plan, E
 /// is prepared is written to members.
 pub(super) fn interleaved(
     plan: &Plan,
-    cells: &[Cell],
+    (cells, runs): (&[Cell], &DryRuns),
     said: Option<(bool, &Item)>,
 ) -> Result<bool, Error> {
     let whole = plan
@@ -143,7 +144,7 @@ pub(super) fn interleaved(
             let (mut preparing, mut testing) = (Duration::ZERO, Duration::ZERO);
             let measured = |known: &&Cell| known.record.clock == Clock::Wall;
             for known in cells.iter().filter(measured) {
-                let size_bytes = known.dry()?.size_bytes;
+                let size_bytes = known.dry(runs)?.size_bytes;
                 for (index, workload) in plan.workloads.iter().enumerate() {
                     let bytes = suite::prepared_bytes(plan, &[index], known, size_bytes);
                     preparing += suite::planned_preparing(bytes);

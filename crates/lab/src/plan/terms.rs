@@ -10,7 +10,7 @@ use results::{Bound, Budget, Group, Plan, PlanGoal, RemoteMembers, Survival, Usa
 
 use super::document::{Item, Reader, Value, suggestion};
 use crate::cell::{Axes, Cell};
-use crate::stacks;
+use crate::stacks::{self, DryRuns};
 
 /// Names of goals, with the metric that all workloads are judged by; none for each by its own.
 const GOALS: [(&str, Option<&str>); 4] = [
@@ -339,11 +339,16 @@ fn is_image(node: &Node) -> bool {
 }
 
 /// What a stack whose device has so many bytes offers of its members' space.
-pub(super) fn usable(node: &Node, axes: &Axes, bytes: u64) -> Result<UsableSpace, Error> {
+pub(super) fn usable(
+    runs: &DryRuns,
+    node: &Node,
+    axes: &Axes,
+    bytes: u64,
+) -> Result<UsableSpace, Error> {
     let members_bytes = match array(node, level(axes)) {
         Some(Node::Layer { children, .. }) => children
             .iter()
-            .map(|child| stacks::dry(child, None).map(|info| info.size_bytes))
+            .map(|child| runs.info(child, None).map(|info| info.size_bytes))
             .sum::<Result<u64, Error>>()?,
         _ => bytes,
     };

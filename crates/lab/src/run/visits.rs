@@ -28,6 +28,7 @@ use crate::order::{self, Turn};
 use crate::plan::suite;
 use crate::record::Record;
 use crate::shard::{self, Shard};
+use crate::stacks::DryRuns;
 
 /// Order, budget and record of a run.
 pub(super) struct Visits<'a> {
@@ -405,7 +406,8 @@ impl<'a> Visits<'a> {
     fn plan_estimate(&mut self) -> Result<(), Error> {
         let mut estimate = std::mem::take(&mut self.estimate);
         estimate.plan_anew();
-        let size = |known: &Cell| Ok(known.dry()?.size_bytes);
+        let runs = DryRuns::default();
+        let size = |known: &Cell| Ok(known.dry(&runs)?.size_bytes);
         let sizes: Vec<u64> = self.cells.iter().map(size).collect::<Result<_, Error>>()?;
         for block in 0..self.course().blocks().unwrap_or(self.plan.blocks) {
             let visited = self.course().visited(block);

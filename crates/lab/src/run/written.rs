@@ -6,6 +6,7 @@ use results::{MemberTraffic, Plan};
 
 use crate::cell::Cell;
 use crate::plan::suite;
+use crate::stacks::DryRuns;
 
 /// The groups of rows that were prepared for a trial: all with the first of a visit, its own where
 /// configurations take turns row by row.
@@ -26,7 +27,7 @@ pub(super) fn add_written(
     groups: &[Vec<usize>],
 ) {
     let leaves: Vec<String> = cell.stack.leaves().iter().map(ToString::to_string).collect();
-    let prepared: u64 = match (!groups.is_empty()).then(|| cell.dry()) {
+    let prepared: u64 = match (!groups.is_empty()).then(|| cell.dry(&DryRuns::default())) {
         Some(Ok(info)) => suite::visit_bytes(plan, groups, cell, info.size_bytes),
         _ => 0,
     };

@@ -3,6 +3,7 @@
 use results::Clock;
 
 use super::*;
+use crate::stacks::TRIED;
 
 mod grades;
 mod images;
@@ -806,6 +807,30 @@ fn an_axis_of_a_million_values_and_memory_that_is_not_there_are_refused_first() 
     let error = resolve("plan.toml", text, &[]).expect_err("nobody has it").to_string();
     assert!(error.starts_with("plan.toml:4:") && error.contains("8000000TiB"), "{error}");
     assert_eq!(error.lines().count(), 1, "{error}");
+}
+
+/// "`plan check` of 10,000 configurations": a stack is tried out once in a check, however many
+/// configurations stand on it, and once more in the next one, which looks anew.
+#[test]
+fn a_stack_is_tried_out_once_in_a_check() {
+    let tried = |depths: &str| {
+        let text = format!(
+            "schema = 1\nname = \"f\"\n[members.m]\nstacks = [\"ram:64MiB\", \"ram:64MiB\", \
+            \"ram:64MiB\"]\n[matrix]\nlevel = [\"linear\", \"raid0\", \"raid1\", \"raid5\"]\n\
+            chunk = [\"4KiB\", \"8KiB\"]\ndepth = [{depths}]\n[baseline]\nlevel = \"linear\"\n\
+            [[workload]]\nsuite = \"devtest\"\ntests = [\"random read 512\"]\n"
+        );
+        let before = TRIED.get();
+        let plan = resolve("plan.toml", &text, &[]).unwrap().plan;
+        let resolved = TRIED.get() - before;
+        outline(&plan).unwrap();
+        (plan.configurations.len(), resolved, TRIED.get() - before - resolved)
+    };
+    // Three members by themselves and in their set, one linear, two raid0, one raid1, two raid5.
+    let [few, many] = ["1, 2", "1, 2, 3, 4, 5, 6, 7, 8, 9, 10"].map(tried);
+    assert_eq!((few.0, many.0), (2 * 6, 10 * 6));
+    assert_eq!((few.1, few.2), (many.1, many.2));
+    assert!(few.1 <= 3 + 2 * 6 && few.2 <= 2 * 6, "{few:?}");
 }
 
 #[test]
