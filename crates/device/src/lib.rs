@@ -4,7 +4,7 @@
 //! | stack text | here | what |
 //! | --- | --- | --- |
 //! | `file:PATH`, a bare path | [`FileDevice`] | a regular file or a block device, through io_uring |
-//! | `ram:SIZE` | [`RamDevice`] | memory, shared by all threads, allocated when written |
+//! | `ram:SIZE` | [`RamDevice`] | memory, shared by all threads, allocated when written; with a time of its own where it is modelled |
 //! | `null:SIZE` | [`NullDevice`] | takes everything, keeps nothing |
 //! | `nbd://HOST/EXPORT`, `nbd+unix:///EXPORT?socket=PATH` | [`NbdDevice`] | an export of an NBD server |
 //! | `model:NAME` | [`model`] | a disk that is computed, with the times of a real one |
@@ -33,5 +33,5 @@ pub use fault::{
 pub use file::{Direct, FileDevice, FileOptions, Identity};
 pub use nbd::{NbdAddress, NbdDevice, NbdOptions, NbdTls};
 pub use null::NullDevice;
-pub use ram::RamDevice;
+pub use ram::{RamDevice, ServiceTime};
 pub use record::RecordDevice;

@@ -9,13 +9,19 @@
 //! What was never written takes no memory and reads as zeroes; a discard gives whole pages back.
 //! Nothing is lost as long as the device lives, so every completed write is as durable as it will
 //! ever be, and a flush has nothing to do.
+//!
+//! It answers in the moment of asking, unless it is told how long it takes ([`ServiceTime`]): then
+//! each channel works on one request after the other, as one processor does.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::time::Duration;
 
 use block::{
     Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Op,
-    Reactor, Request, SECTOR_BYTES, Support, TracedChannel, size_text,
+    Reactor, Request, SECTOR_BYTES, Support, Time, TracedChannel, duration_text, size_text,
 };
+use reactor::Source;
 
 use crate::immediate::{ImmediateChannel, ImmediateDevice};
 
@@ -25,10 +31,34 @@ const GROUP_BYTES: u64 = (PAGE_BYTES * GROUP_PAGES) as u64;
 /// Even what is never written costs a word or so for each group.
 const SIZE_BYTES_MAX: u64 = 64 << 40;
 
+/// What a request to memory takes, where that is stated: a model of the processor that copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServiceTime {
+    /// Of each request, whatever its size.
+    pub per_request: Duration,
+    /// How fast its data are copied, in bytes a second; at once without it.
+    pub bytes_per_second: Option<u64>,
+}
+
+impl ServiceTime {
+    fn of(self, op: &Op) -> Duration {
+        let bytes = match op {
+            Op::Read { into, .. } => into.len(),
+            Op::Write { from, .. } => from.len(),
+            Op::WriteZeroes { .. } | Op::Discard { .. } | Op::Flush => 0,
+        };
+        let copied = self
+            .bytes_per_second
+            .map_or(0, |rate| u128::from(bytes as u64) * 1_000_000_000 / u128::from(rate.max(1)));
+        self.per_request + Duration::from_nanos(u64::try_from(copied).unwrap_or(u64::MAX))
+    }
+}
+
 /// A device in memory. Clones hold the same data.
 #[derive(Clone)]
 pub struct RamDevice {
     store: Arc<Store>,
+    time: Option<ServiceTime>,
 }
 
 impl RamDevice {
@@ -38,6 +68,14 @@ impl RamDevice {
     /// [`ErrorKind::Invalid`] when the block is no power of two from 512 on, the size is not
     /// whole blocks, or it is more than any machine has.
     pub fn new(size_bytes: u64, block_bytes: u32) -> Result<RamDevice, Error> {
+        Self::made(size_bytes, block_bytes, None)
+    }
+
+    fn made(
+        size_bytes: u64,
+        block_bytes: u32,
+        time: Option<ServiceTime>,
+    ) -> Result<RamDevice, Error> {
         check_shape("ram", size_bytes, block_bytes)?;
         if size_bytes > SIZE_BYTES_MAX {
             let (size, most) = (size_text(size_bytes), size_text(SIZE_BYTES_MAX));
@@ -51,10 +89,23 @@ impl RamDevice {
             fua: Support::Native,
             zeroes: Support::Native,
             discard: DiscardSupport::ReadsZero,
+            modelled: time.is_some(),
             ..Info::plain(size_bytes)
         };
         let groups = (0..size_bytes.div_ceil(GROUP_BYTES)).map(|_| OnceLock::new()).collect();
-        Ok(RamDevice { store: Arc::new(Store { info, groups }) })
+        Ok(RamDevice { store: Arc::new(Store { info, groups }), time })
+    }
+
+    /// The same with a time that each request takes: its times are modelled.
+    ///
+    /// # Errors
+    /// As [`RamDevice::new`].
+    pub fn modelled(
+        size_bytes: u64,
+        block_bytes: u32,
+        time: ServiceTime,
+    ) -> Result<RamDevice, Error> {
+        Self::made(size_bytes, block_bytes, Some(time))
     }
 
     /// Memory that holds written data now, in bytes; whole pages of 64 KiB.
@@ -74,12 +125,28 @@ impl Device for RamDevice {
     }
 
     fn describe(&self) -> Node {
-        sized_leaf("ram", &self.store.info)
+        let leaf = sized_leaf("ram", &self.store.info);
+        let Some(time) = self.time else { return leaf };
+        let leaf = leaf.with("latency", duration_text(time.per_request));
+        match time.bytes_per_second {
+            Some(rate) => leaf.with("rate", size_text(rate)),
+            None => leaf,
+        }
     }
 
-    fn open(&self, depth: u32, _reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
+    fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         let channel = ImmediateChannel::new(Arc::clone(&self.store), depth);
-        Ok(Box::new(TracedChannel::new(channel, &self.describe())))
+        let node = self.describe();
+        Ok(match self.time {
+            None => Box::new(TracedChannel::new(channel, &node)),
+            Some(time) => {
+                let source = reactor.source();
+                let free_at = reactor.now();
+                let late =
+                    LateChannel { below: channel, time, source, free_at, late: VecDeque::new() };
+                Box::new(TracedChannel::new(late, &node))
+            }
+        })
     }
 
     fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
@@ -101,6 +168,40 @@ impl Device for RamDevice {
             found.push(next - offset, is_hole);
             offset = next;
         }
+    }
+}
+
+/// A channel whose answers come when they are due, one behind the other.
+struct LateChannel {
+    below: ImmediateChannel<Arc<Store>>,
+    time: ServiceTime,
+    source: Source,
+    /// When all that was asked for is done.
+    free_at: Time,
+    /// Answers that are not due yet: a timer is set for each.
+    late: VecDeque<Completion>,
+}
+
+impl Channel for LateChannel {
+    fn submit(&mut self, request: Request) {
+        let begun = self.free_at.max(self.source.reactor().now());
+        self.free_at = begun + self.time.of(&request.op);
+        self.below.submit(request);
+        let mut answered = Vec::new();
+        self.below.poll(&mut answered);
+        self.late.extend(answered);
+        self.source.at(self.free_at, 0);
+    }
+
+    fn poll(&mut self, done: &mut Vec<Completion>) {
+        // Each event is the end of the oldest that is under way.
+        while self.source.take().is_some() {
+            done.extend(self.late.pop_front());
+        }
+    }
+
+    fn in_flight(&self) -> u32 {
+        u32::try_from(self.late.len()).unwrap_or(u32::MAX)
     }
 }
 

@@ -65,9 +65,17 @@ pub(crate) fn parse(text: &str) -> Result<Node, Error> {
     })
 }
 
-/// Whether every leaf is a modelled disk, so that it runs on the virtual clock.
+/// Whether every leaf is a modelled disk, or memory beside such with a modelled time, so that it
+/// runs on the virtual clock.
 pub(crate) fn is_modelled(node: &Node) -> bool {
-    node.leaves().iter().all(|leaf| matches!(leaf, Node::Leaf { scheme, .. } if scheme == "model"))
+    let has_time = |leaf: &&Node| has_model(leaf) || is_modelled_memory(leaf);
+    has_model(node) && node.leaves().iter().all(has_time)
+}
+
+/// Whether a leaf is memory of which is said what a request takes.
+pub(crate) fn is_modelled_memory(leaf: &Node) -> bool {
+    matches!(leaf, Node::Leaf { scheme, options, .. }
+        if scheme == "ram" && options.iter().any(|(name, _)| name == "latency"))
 }
 
 /// Whether any leaf is a modelled disk.

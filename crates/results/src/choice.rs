@@ -1,6 +1,8 @@
 //! What `raidloom choose` answers: the layout to take, what else there is, and what is not known.
 //! Values only: `lab` makes them, `report` puts them into words.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::claim::Answer;
@@ -162,6 +164,43 @@ pub struct Rival {
     pub extremes: Vec<WorkloadRatio>,
     /// Its usable bytes less the pick's.
     pub more_bytes: i64,
+}
+
+/// What a cache before a layout does with writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CacheWrites {
+    /// They are answered when the layout has them: a power cut loses nothing more than without it.
+    WriteThrough,
+    /// They are answered from the cache: a power cut loses what was not flushed.
+    WriteBack,
+}
+
+impl fmt::Display for CacheWrites {
+    /// As stack texts have it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            CacheWrites::WriteThrough => "write-through",
+            CacheWrites::WriteBack => "write-back",
+        })
+    }
+}
+
+/// The pick with a cache of memory before it, beside the pick alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CachedPick {
+    /// What becomes of writes.
+    pub mode: CacheWrites,
+    /// Bytes of memory.
+    pub size_bytes: u64,
+    /// Times as fast as the pick alone.
+    pub ratio: f64,
+    /// Where that may lie; none for figures in the model alone.
+    pub interval: Option<Bounds>,
+    /// What that comes to.
+    pub contrast: Contrast,
+    /// Whether it misses a bound that was asked for.
+    pub is_too_late: bool,
 }
 
 /// How long a drive that died takes to be filled anew, in seconds.

@@ -24,7 +24,7 @@ use cache::{
 use device::model::{Links, ModelDevice, ModelOptions, PowerCut, Survival};
 use device::{
     BadRange, DeadlineDevice, DeadlineWatch, Direct, FaultDevice, FaultOptions, FileDevice,
-    FileOptions, NbdDevice, NullDevice, RamDevice, RecordDevice,
+    FileOptions, NbdDevice, NullDevice, RamDevice, RecordDevice, ServiceTime,
 };
 use image::{ImageDevice, ImageHeader, ImageOptions, ImageUse};
 use luks::{LuksDevice, LuksHeader, LuksOptions};
@@ -459,7 +459,8 @@ struct Builder<'a> {
     common: Models,
     /// How many modelled disks of its own there are so far.
     models: u64,
-    /// Members that are the memory of a cache: they take no time, modelled or not.
+    /// Members that are the memory of a cache: they take no time where none is stated for them,
+    /// modelled or not.
     memory_stores: u64,
     caches: Vec<CacheHandle>,
     inner: InnerLayers,
@@ -1035,7 +1036,10 @@ impl Builder<'_> {
                 let size_bytes = self.parse_size(&format!("{scheme}:{address}"), address)?;
                 let block_bytes = self.block(settings)?.unwrap_or(512);
                 Ok(match scheme {
-                    "ram" => Arc::new(RamDevice::new(size_bytes, block_bytes)?),
+                    "ram" => Arc::new(match self.service_time(settings)? {
+                        Some(time) => RamDevice::modelled(size_bytes, block_bytes, time)?,
+                        None => RamDevice::new(size_bytes, block_bytes)?,
+                    }),
                     _ => Arc::new(NullDevice::new(size_bytes, block_bytes)?),
                 })
             }
@@ -1168,6 +1172,23 @@ impl Builder<'_> {
             .get(name)
             .map(|value| self.parse_size(&format!("{name}={value}"), value))
             .transpose()
+    }
+
+    /// What a request to memory takes, where that is stated.
+    fn service_time(&mut self, settings: &Settings<'_>) -> Result<Option<ServiceTime>, Error> {
+        let bytes_per_second = self.size(settings, "rate")?;
+        let Some(latency) = settings.get("latency") else {
+            return match bytes_per_second {
+                None => Ok(None),
+                Some(_) => {
+                    let text = "ram: rate is of modelled memory: say its latency as well";
+                    Err(Error::new(ErrorKind::Invalid, text))
+                }
+            };
+        };
+        let per_request = size::parse_duration(latency)
+            .map_err(|error| Error::with_source(ErrorKind::Invalid, "latency", error))?;
+        Ok(Some(ServiceTime { per_request, bytes_per_second }))
     }
 
     fn block(&mut self, settings: &Settings<'_>) -> Result<Option<u32>, Error> {

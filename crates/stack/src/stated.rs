@@ -128,6 +128,7 @@ fn collect_forms(node: &Node, forms: &mut Vec<Form>) {
         "raid10" => forms.extend([Form::Stripe, Form::Mirror]),
         "raid4" | "raid5" | "raid6" => forms.push(Form::Parity),
         "linear" => forms.push(Form::Chain),
+        "cache" => forms.push(Form::Cache),
         _ => (),
     }
     children.iter().for_each(|child| collect_forms(child, forms));
@@ -157,11 +158,11 @@ mod tests {
 
     #[test]
     fn a_stack_is_what_stands_between_the_work_and_its_drives() {
-        use Form::{Chain, FileSystem, Mirror, OneDrive, Parity, SharedLink, Stripe};
+        use Form::{Cache, Chain, FileSystem, Mirror, OneDrive, Parity, SharedLink, Stripe};
 
         let maxtor = "model:maxtor-6y200p0";
         let two = format!("{maxtor}, {maxtor}");
-        let cases: [(String, bool, &[Form]); 9] = [
+        let cases: [(String, bool, &[Form]); 10] = [
             (maxtor.to_owned(), false, &[OneDrive]),
             (maxtor.to_owned(), true, &[FileSystem]),
             (format!("raid0(chunk=4KiB, {two})"), false, &[Stripe]),
@@ -169,6 +170,7 @@ mod tests {
             (format!("raid10(chunk=4KiB, {two})"), false, &[Stripe, Mirror]),
             (format!("raid5(chunk=4KiB, {two}, {maxtor})"), false, &[Parity]),
             (format!("linear({two})"), false, &[Chain]),
+            (format!("cache(ram:1MiB, raid0(chunk=4KiB, {two}))"), false, &[Stripe, Cache]),
             (
                 "raid0(chunk=4KiB, model:st340015a, model:st340015a)".into(),
                 false,

@@ -632,7 +632,22 @@ pub static LEAVES: &[LeafRow] = &[
     LeafRow {
         name: "ram",
         address: ValueKind::Size,
-        options: &[BLOCK],
+        options: &[
+            BLOCK,
+            OptionRow {
+                name: "latency",
+                takes: ValueKind::Duration,
+                default: "none: its times are the machine's",
+                help: "models it: what each request takes, one after the other; over modelled disks \
+                    a plan has it on their clock then",
+            },
+            OptionRow {
+                name: "rate",
+                takes: ValueKind::Size,
+                default: "no limit",
+                help: "with latency: what is copied in a second",
+            },
+        ],
         help: "memory; gone when raidloom ends",
     },
     LeafRow {

@@ -130,6 +130,8 @@ pub enum Form {
     /// A file system.
     #[serde(rename = "file system")]
     FileSystem,
+    /// A cache before them. No published case is of one.
+    Cache,
 }
 
 impl fmt::Display for Form {
@@ -142,6 +144,7 @@ impl fmt::Display for Form {
             Form::Chain => "chain",
             Form::SharedLink => "shared link",
             Form::FileSystem => "file system",
+            Form::Cache => "cache",
         })
     }
 }

@@ -10,7 +10,7 @@ use block::{ContractCheck, Device, EmulatingDevice, Reactor};
 use common::{folder_in_memory, folder_on_disk, new_file};
 use device::{
     CrashPolicy, Direct, FaultControl, FaultDevice, FaultOptions, FileDevice, FileOptions,
-    NullDevice, RamDevice,
+    NullDevice, RamDevice, ServiceTime,
 };
 use testkit::crash::{self, Crashable, Options, Rig};
 use testkit::{Violation, conformance};
@@ -33,6 +33,13 @@ fn ram_and_null_conform() {
     for (seed, block_bytes) in [(1, 512), (2, 4096)] {
         conforms(|| ram(block_bytes), Reactor::virtual_clock, seed);
         conforms(|| ram(block_bytes), || Reactor::wall().unwrap(), seed);
+        let time =
+            ServiceTime { per_request: Duration::from_micros(1), bytes_per_second: Some(1 << 32) };
+        let timed = || -> Arc<dyn Device> {
+            Arc::new(RamDevice::modelled(4 << 20, block_bytes, time).unwrap())
+        };
+        conforms(timed, Reactor::virtual_clock, seed);
+        conforms(timed, || Reactor::wall().unwrap(), seed);
         conforms(
             || Arc::new(NullDevice::new(4 << 20, block_bytes).unwrap()),
             Reactor::virtual_clock,

@@ -4,10 +4,11 @@
 use crate::common;
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use block::{Blocking, BufMut, ContractCheck, Device, Op, Reactor, ReturnedBuffer};
+use block::{Blocking, BufMut, ContractCheck, Device, Op, Reactor, Request, ReturnedBuffer};
 use common::{bytes_of, frozen, noise, run_against_memory};
-use device::{NullDevice, RamDevice};
+use device::{NullDevice, RamDevice, ServiceTime};
 use reactor::Random;
 
 #[test]
@@ -16,6 +17,37 @@ fn ram_holds_what_plain_memory_would() {
         let device = ContractCheck::over(Arc::new(RamDevice::new(3 << 20, block_bytes).unwrap()));
         run_against_memory(&device, &Reactor::virtual_clock(), seed, 200);
     }
+}
+
+/// Requests that come together are answered one behind the other, in whole nanoseconds; what comes
+/// later begins later, and what carries no data takes the time of a request alone.
+#[test]
+fn ram_with_a_time_of_its_own_takes_it() {
+    let time = ServiceTime {
+        per_request: Duration::from_micros(2),
+        bytes_per_second: Some(4096 * 1_000_000),
+    };
+    let device = RamDevice::modelled(1 << 20, 512, time).unwrap();
+    assert!(device.info().modelled);
+    assert_eq!(device.describe().to_string(), "ram:1MiB?latency=2us&rate=4000000KiB");
+    let reactor = Reactor::virtual_clock();
+    let mut channel = device.open(4, &reactor).unwrap();
+    for (tag, bytes) in [(0, 4096), (1, 8192), (2, 4096)] {
+        channel.submit(Request::new(tag, Op::Read { offset: 0, into: BufMut::zeroed(bytes) }));
+    }
+    let (mut done, mut ends) = (Vec::new(), Vec::new());
+    while ends.len() < 3 {
+        reactor.wait(None).unwrap();
+        channel.poll(&mut done);
+        ends.extend(done.drain(..).map(|one| (one.tag, reactor.now().nanoseconds())));
+    }
+    assert_eq!(ends, [(0, 3000), (1, 7000), (2, 10_000)]);
+    assert_eq!(channel.in_flight(), 0);
+    reactor.wait(Some(reactor.now() + Duration::from_micros(90))).unwrap();
+    channel.submit(Request::new(3, Op::Flush));
+    reactor.wait(None).unwrap();
+    channel.poll(&mut done);
+    assert_eq!((done.len(), reactor.now().nanoseconds()), (1, 102_000));
 }
 
 #[test]

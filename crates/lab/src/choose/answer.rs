@@ -46,7 +46,7 @@ struct Entry<'a> {
 }
 
 impl Question {
-    fn figures(&self) -> Figures {
+    pub(super) fn figures(&self) -> Figures {
         let has_own = self.drives.all.iter().any(|one| matches!(one.member, Member::Path(_)));
         match (self.drives.are_modelled(), self.drives.are_made()) {
             (true, _) if has_own => Figures::StandIns,
@@ -257,7 +257,7 @@ pub(super) fn of_all_work(analysis: &Analysis) -> Result<(&Comparison, &KindResu
         .ok_or_else(|| Error::usage(catalogue::NO_CHOICE_FIGURES))
 }
 
-fn is_ruled_out(overall: &KindResult, id: &str) -> bool {
+pub(super) fn is_ruled_out(overall: &KindResult, id: &str) -> bool {
     overall.headline.reservations.iter().any(
         |one| matches!(one, Reservation::RuledOut { configuration, .. } if configuration == id),
     )
@@ -278,7 +278,7 @@ fn difference(one: u64, other: u64) -> i64 {
 }
 
 /// How far models of this layout were off in any of the work.
-fn model_error(configuration: &Configuration) -> Option<ModelError> {
+pub(super) fn model_error(configuration: &Configuration) -> Option<ModelError> {
     let errors = configuration.model_errors.as_ref()?;
     errors.workloads.values().copied().reduce(ModelError::and)
 }
@@ -286,7 +286,7 @@ fn model_error(configuration: &Configuration) -> Option<ModelError> {
 /// What is said of a rival. A model's difference is more than how far such models were off, or it
 /// is not sure. Measured, claims are of one pair each, and the pick was made among all: the best of
 /// several looks better in its own trials than it is.
-fn contrast(claim: &Claim, figures: Figures, error: Option<ModelError>) -> Contrast {
+pub(super) fn contrast(claim: &Claim, figures: Figures, error: Option<ModelError>) -> Contrast {
     let found = Contrast::of(claim.answer);
     let known = error.filter(|known| figures.are_modelled() && known.cases >= MODEL_CASES_MIN);
     let is_sure = known.is_some_and(|known| {

@@ -9,6 +9,7 @@
 //! ```
 
 mod answer;
+mod cached;
 mod candidates;
 mod drives;
 mod erased;

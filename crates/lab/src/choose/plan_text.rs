@@ -29,11 +29,11 @@ pub(super) fn degraded_name(question: &Question, shape: Shape) -> String {
     format!("{}{order}-of-{}-degraded", layout.level_name(), shape.members)
 }
 
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     Value::String(text.to_owned()).to_string()
 }
 
-fn list(texts: impl Iterator<Item = String>) -> String {
+pub(super) fn list(texts: impl Iterator<Item = String>) -> String {
     let quoted: Vec<String> = texts.map(|text| quoted(&text)).collect();
     format!("[{}]", quoted.join(", "))
 }
@@ -83,11 +83,21 @@ impl Question {
 
     fn plan_text(&self, candidates: &Candidates, settings: &[(&str, u64)]) -> String {
         let question = format!("Which layout for {} on {}?", self.work.title, self.drives_text());
+        let mut text = self.heading("choose", &question);
+        self.put_members(&mut text, candidates);
+        self.put_configurations(&mut text, candidates);
+        self.put_workloads(&mut text, candidates, settings);
+        self.put_trials(&mut text);
+        text
+    }
+
+    /// What a plan begins with: its question, and what must hold.
+    pub(super) fn heading(&self, verb: &str, question: &str) -> String {
         let mut text = format!(
             "# {question}\n# Made by `raidloom choose`; `raidloom run` on it measures the same.\n\
             schema = 1\nname = {}\nquestion = {}\n",
-            quoted(&format!("choose {}", self.work.title)),
-            quoted(&question)
+            quoted(&format!("{verb} {}", self.work.title)),
+            quoted(question)
         );
         let mut must = Vec::new();
         if self.survive > 0 {
@@ -98,9 +108,11 @@ impl Question {
         if !must.is_empty() {
             let _ = writeln!(text, "must = {}", list(must.into_iter()));
         }
-        self.put_members(&mut text, candidates);
-        self.put_configurations(&mut text, candidates);
-        self.put_workloads(&mut text, candidates, settings);
+        text
+    }
+
+    /// How often each is run, and what is told apart.
+    pub(super) fn put_trials(&self, text: &mut String) {
         let blocks = match self.drives.are_modelled() {
             true if self.work.recording.is_some() => BLOCKS_REPLAYED,
             true => BLOCKS_MODELLED,
@@ -108,7 +120,6 @@ impl Question {
         };
         let _ =
             write!(text, "\n[trials]\nblocks = {blocks}\nseed = 42\n\n[report]\nmargin = \"3%\"\n");
-        text
     }
 
     /// The sets of members: all drives, fewer where a shape leaves some out, and shapes with a
@@ -149,7 +160,7 @@ impl Question {
         all.filter(|shape| is_run && shape.losses() > 0 && shape.spares == 0).collect()
     }
 
-    fn members(&self, count: usize) -> String {
+    pub(super) fn members(&self, count: usize) -> String {
         let drives = &self.drives.all[..count];
         if let Some(folder) = &self.drives.folder {
             let size = drives.first().map_or(0, |drive| drive.size_bytes);
@@ -170,6 +181,29 @@ impl Question {
             Member::Model(_) | Member::Made(_) => None,
         };
         format!("devices = {}", list(drives.iter().filter_map(|drive| path(&drive.member))))
+    }
+
+    /// One layout under a heading, as a configuration or as what others are compared with.
+    pub(super) fn put_layout(
+        &self,
+        text: &mut String,
+        heading: &str,
+        members: &str,
+        (shape, chunk_bytes): (Shape, Option<u64>),
+    ) {
+        let layout = self.layout(shape, chunk_bytes);
+        let _ = write!(
+            text,
+            "\n{heading}\nmembers = {}\nlevel = \"{}\"\n",
+            quoted(members),
+            layout.level_name()
+        );
+        if let Some(order) = layout.md_layout() {
+            let _ = writeln!(text, "layout = \"{order}\"");
+        }
+        if let Some(bytes) = chunk_bytes {
+            let _ = writeln!(text, "chunk = {}", quoted(&block::size_text(bytes)));
+        }
     }
 
     /// One drive, which all others are compared with, and every shape.
@@ -232,7 +266,12 @@ impl Question {
     }
 
     /// The work, as long as the medium needs to be past its caches.
-    fn put_workloads(&self, text: &mut String, candidates: &Candidates, settings: &[(&str, u64)]) {
+    pub(super) fn put_workloads(
+        &self,
+        text: &mut String,
+        candidates: &Candidates,
+        settings: &[(&str, u64)],
+    ) {
         let time: &[(&str, Value)] = &if !self.drives.are_modelled() {
             match self.drives.are_made() {
                 true => vec![("time", Value::String("200ms".to_owned()))],

@@ -96,7 +96,7 @@ impl Round {
 }
 
 /// A run of which nothing stays.
-fn passing_run(resolved: &ResolvedPlan, stop: &AtomicBool) -> Result<Run, Error> {
+pub(super) fn passing_run(resolved: &ResolvedPlan, stop: &AtomicBool) -> Result<Run, Error> {
     let folder =
         tempfile::tempdir().map_err(|error| Error::from_io("a folder for the run", &error))?;
     let output = Some(folder.path().join("run"));

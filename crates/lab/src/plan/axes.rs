@@ -94,6 +94,12 @@ pub(super) struct Cache {
 }
 
 impl Cache {
+    /// Whether all that it has of its own is memory with a modelled time.
+    pub(super) fn is_modelled_memory(&self) -> bool {
+        let own = self.template.leaves().into_iter().filter(|leaf| !is_place(leaf));
+        own.into_iter().all(stacks::is_modelled_memory)
+    }
+
     /// The cache in front of a device.
     pub(super) fn over(&self, device: &Node) -> Result<Node, Error> {
         stacks::map_leaves(self.template.clone(), &|leaf| {

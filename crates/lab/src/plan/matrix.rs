@@ -260,14 +260,17 @@ fn placed(
         axes.metadata.get_or_insert(Metadata::Superblocks);
     }
     let node = array(set, level, &axes, &place)?;
-    let keeps_all =
-        axes.file_system.value().is_some() || axes.is_in_guest() || axes.cache.value().is_some();
+    let cache = axes.cache.value().map(|name| {
+        let cache = names.caches.iter().find(|cache| cache.name == *name);
+        cache.expect("the name was checked")
+    });
+    // Modelled memory is as the disks are: its times count, and nobody reads what it holds.
+    let keeps_all = axes.file_system.value().is_some()
+        || axes.is_in_guest()
+        || cache.is_some_and(|cache| !cache.is_modelled_memory());
     let node = if keeps_all { keeping_data(node)? } else { node };
-    let node = match axes.cache.value() {
-        Some(name) => {
-            let cache = names.caches.iter().find(|cache| cache.name == *name);
-            cache.expect("the name was checked").over(&node)?
-        }
+    let node = match cache {
+        Some(cache) => cache.over(&node)?,
         None => node,
     };
     let mut cell =
@@ -347,7 +350,7 @@ fn with_stack(
         _ => node,
     };
     // The kernel keeps no other time than the wall's; nor do caches in memory have a modelled
-    // speed.
+    // speed where none is stated.
     // A guest's kernel keeps the modelled one.
     let clock = match () {
         () if in_guest => Clock::Virtual,
