@@ -16,8 +16,9 @@ const t = (english, places) => filled((root.lang === "ja" && JAPANESE[english]) 
 function textOf(text) {
   if (!Array.isArray(text)) return text ?? "";
   return text.map((part) => {
-    if (part.at !== undefined) return `${textOf(part.at)}: `;
-    return part.code ? filled(part[root.lang], (name) => textOf(part.names[name])) : part;
+    if (typeof part === "string") return part;
+    if (part.code === undefined) return `${textOf(part.at)}: `;
+    return filled(part[root.lang], (name) => (name in part.names ? textOf(part.names[name]) : undefined));
   }).join("");
 }
 const list = (parts) => parts.filter(Boolean).join(t(", "));
