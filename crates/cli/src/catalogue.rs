@@ -341,6 +341,49 @@ words::catalogue! {
     REFUSED: "refused", "拒否";
     DRIVE_NOT_KNOWN: "not known", "不明";
 
+    // The questions of choose, and what it makes.
+    ASK_NUMBER: "a number from 1 to {most}, please", "1〜{most} の番号を入力してください";
+    ASK_AGAIN: "{wrong}; once more, please", "{wrong}。もう一度入力してください";
+    NO_ANSWER_GIVEN: "no answer was given; nothing was done", "回答がなかったため、何もしませんでした";
+    NO_NUMBER: "no number from 1 to {count}", "1〜{count} の番号ではありません";
+    ASK_DRIVES: "Drives?", "ドライブは?";
+    OWN_DRIVES: "drives of this machine: {names}", "このマシンのドライブ: {names}";
+    DRIVES_TO_BUY: "drives I may buy", "購入候補のドライブ";
+    FILES_TO_TRY: "files, to try it", "ファイル(試用)";
+    ASK_WHICH_DRIVES: "Which? Their numbers, such as 1 2 3, or Enter for all.",
+        "どれを使いますか? 1 2 3 のように番号を入力してください。Enter だけなら全部です。";
+    ASK_WHICH_MODELS: "Which, and how many? Such as 4 x wd-red-plus-8tb: `raidloom model show` has the names.",
+        "どれを何台? 例: 4 x wd-red-plus-8tb。名前は `raidloom model show` で一覧できます。";
+    ASK_WORK: "Work?", "用途は?";
+    OWN_WORK: "a profile or a recording of mine (a file)", "自分のプロファイルか記録(ファイル)";
+    ASK_FILE: "Which file?", "どのファイルですか?";
+    ASK_SURVIVE: "Lose? How many drives may die at once:", "故障は? 同時に何台の故障まで耐えるか:";
+    SURVIVE_NONE: "none: one that dies takes all data with it", "0 台: 1 台の故障で全データを失う";
+    SURVIVE_ONE: "1 drive", "1 台";
+    SURVIVE_SEVERAL: "{count} drives", "{count} 台";
+    ASK_MAKES: "This makes {what}", "次のアレイを作成します: {what}";
+    ASK_ERASES: "{what} and erases", "{what}。次のものは消去されます";
+    ASK_YES: "Type yes to go on; anything else leaves everything as it is.",
+        "続けるには yes と入力してください。それ以外では何も変更しません。";
+    NOTHING_CHANGED: "nothing was changed", "何も変更しませんでした";
+    NOTHING_WRITTEN: "interrupted; nothing was written", "中断しました。何も書き込んでいません";
+    CHOICE_UNFINISHED: "{path}: the run is not finished, {count} trials are missing; raidloom run --resume {path} goes on with it",
+        "{path}: 測定は完了しておらず、{count} 試行が残っています。raidloom run --resume {path} で再開できます";
+    PARTS_FIRST: "{work}: parts of it first", "{work}: まず一部を再生します";
+    MAKING_ARRAY: "writing superblocks", "スーパーブロックを書き込んでいます";
+    MAKING_CONFIGURATION: "writing the configuration", "設定を書き込んでいます";
+    MAKING_INITRAMFS: "running update-initramfs, so that md leaves it alone at boot",
+        "起動時に md が触れないよう、update-initramfs を実行しています";
+    MAKING_START: "starting it", "起動しています";
+    MADE_STARTS: "starts with the machine: {unit}", "マシンとともに起動します: {unit}";
+    MADE_NOT_STARTED: "nothing starts it with the machine (there is no systemd here, or only root may use it): \
+        `raidloom array start {name}` does",
+        "マシンとともには起動しません(systemd がないか、root だけが使えます)。`raidloom array start {name}` で起動します";
+    MADE_CONFIGURATION: "configuration: {path}", "設定: {path}";
+    MADE_MD_LINE: "md leaves it alone: a line in {path} says so", "md は触れません({path} の行による)";
+    MADE_OLD_INITRAMFS: "; an initramfs that starts md's arrays has to be made anew (dracut --force)",
+        "。md のアレイを起動する initramfs は作り直しが必要です(dracut --force)";
+
     // What array verbs refuse.
     MEMBER_ENDED_EARLY: "{kind}: it ended before its time; `raidloom array status` says why",
         "{kind}: 途中で終わりました。理由は `raidloom array status` で確認できます";

@@ -11,6 +11,7 @@ use serve::{Boot, unit_name};
 
 use super::questions::Questions;
 use crate::array_command;
+use crate::catalogue::{self, say};
 use crate::consent::Consent;
 use crate::failure::Failure;
 use crate::output::{Output, about};
@@ -97,12 +98,13 @@ pub(super) fn command(folder: &Path, layout: &ChosenLayout) -> String {
 }
 
 fn step_text(step: MakingStep) -> &'static str {
-    match step {
-        MakingStep::Array => "writing superblocks",
-        MakingStep::Configuration => "writing the configuration",
-        MakingStep::Initramfs => "running update-initramfs, so that md leaves it alone at boot",
-        MakingStep::Start => "starting it",
-    }
+    let message = match step {
+        MakingStep::Array => catalogue::MAKING_ARRAY,
+        MakingStep::Configuration => catalogue::MAKING_CONFIGURATION,
+        MakingStep::Initramfs => catalogue::MAKING_INITRAMFS,
+        MakingStep::Start => catalogue::MAKING_START,
+    };
+    message.template()
 }
 
 fn tell(output: &Output, name: &str, made: &MadeArray) -> Result<(), Failure> {
@@ -117,19 +119,16 @@ fn tell(output: &Output, name: &str, made: &MadeArray) -> Result<(), Failure> {
         }));
     }
     let start = match made.starts_at_boot {
-        true => format!("starts with the machine: {}", unit_name(name)),
-        false => format!(
-            "nothing starts it with the machine (there is no systemd here, or only root may \
-             use it): `raidloom array start {}` does",
-            escape::shell(name)
-        ),
+        true => say!(MADE_STARTS, unit = unit_name(name)),
+        false => say!(MADE_NOT_STARTED, name = escape::shell(name)),
     };
     let text = array_command::server_text(&made.status).into_text();
-    let mut text = format!("{text}configuration: {}\n{start}", made.configuration.display());
+    let path = made.configuration.display();
+    let mut text = format!("{text}{}\n{start}", say!(MADE_CONFIGURATION, path = path));
     if let Some(file) = &made.md_configuration {
-        let _ = write!(text, "\nmd leaves it alone: a line in {} says so", file.display());
+        text += &format!("\n{}", say!(MADE_MD_LINE, path = file.display()));
         if !made.initramfs_renewed {
-            text += "; an initramfs that starts md's arrays has to be made anew (dracut --force)";
+            text += &say!(MADE_OLD_INITRAMFS);
         }
     }
     output.result(&text)
@@ -139,7 +138,7 @@ fn tell(output: &Output, name: &str, made: &MadeArray) -> Result<(), Failure> {
 fn ask(output: &Output, making: &MakeRequest<'_>) -> Result<host::guard::Consent, Failure> {
     let layout = making.layout;
     let members = layout.members.iter().chain(&layout.spares);
-    ask_to_erase(output, &format!("This makes {}", array_text(making)), members)
+    ask_to_erase(output, &say!(ASK_MAKES, what = array_text(making)), members)
 }
 
 /// Asks once whether these drives may be erased, with what is on each, where somebody is there to
@@ -153,14 +152,14 @@ pub(super) fn ask_to_erase<'a>(
         return Ok(host::guard::Consent::default());
     }
     let erased = ErasedDrive::of(members)?;
-    let mut text = format!("{what} and erases");
+    let mut text = say!(ASK_ERASES, what = what);
     for drive in &erased {
         let _ = write!(text, "\n  {}", line(drive));
     }
     escape::err(&text);
-    escape::err("Type yes to go on; anything else leaves everything as it is.");
+    escape::err(&say!(ASK_YES));
     if Questions::new(output)?.line()? != "yes" {
-        return Err(Failure::interrupted("nothing was changed"));
+        return Err(Failure::interrupted(catalogue::NOTHING_CHANGED));
     }
     Ok(ErasedDrive::consent(&erased))
 }

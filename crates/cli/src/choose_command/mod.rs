@@ -21,7 +21,7 @@ use results::choice::Choice;
 use results::course::Course;
 use serde_json::json;
 
-use crate::catalogue::statement;
+use crate::catalogue::{self, say, statement};
 use crate::consent::Consent;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -122,11 +122,7 @@ pub(crate) fn choose(output: &Output, arguments: &ChooseArguments) -> Result<(),
         let run = lab::read(folder)?;
         let left = trials_left(&run);
         if left > 0 {
-            let shown = folder.display();
-            output.note(&format!(
-                "{shown}: the run is not finished, {left} trials are missing; raidloom run --resume \
-                {shown} goes on with it"
-            ));
+            output.note(&say!(CHOICE_UNFINISHED, path = folder.display(), count = left));
         }
         let consent = &arguments.consent;
         return tell(output, &question, folder.clone(), run, (arguments, consent));
@@ -263,11 +259,11 @@ fn race(output: &Output, question: &mut Question) -> Result<(), Failure> {
     if question.work.recording.is_none() {
         return Ok(());
     }
-    output.progress(&format!("{}: parts of it first", question.work.title));
+    output.progress(&say!(PARTS_FIRST, work = question.work.title));
     let stop = signals::stop_flag()?;
     let raced = question.race(&stop);
     if stop.load(Ordering::Relaxed) {
-        return Err(Failure::interrupted("interrupted; nothing was written"));
+        return Err(Failure::interrupted(catalogue::NOTHING_WRITTEN));
     }
     raced?;
     Ok(())
@@ -284,7 +280,7 @@ fn tell(
     let answer = question.answer(&run);
     let report = run::Report::of(folder, run)?;
     let (mut choice, layout) = answer.inspect_err(|_| {
-        output.note(&format!("report: {}", report.page.display()));
+        output.note(&say!(RUN_REPORT, path = report.page.display()));
     })?;
     if layout.members.iter().all(|member| matches!(member, Member::Path(_))) {
         choice.command = make::command(&report.folder, &layout);

@@ -10,6 +10,7 @@ use signal_hook::SigId;
 use signal_hook::consts::SIGINT;
 
 use super::own_drives;
+use crate::catalogue::{self, say, statement};
 use crate::failure::Failure;
 use crate::output::{Output, about};
 
@@ -46,7 +47,7 @@ impl<'a> Questions<'a> {
             let line = self.line()?;
             match line.parse::<usize>() {
                 Ok(number) if (1..=answers.len()).contains(&number) => return Ok(number - 1),
-                _ => escape::err(&format!("a number from 1 to {}, please", answers.len())),
+                _ => escape::err(&say!(ASK_NUMBER, most = answers.len())),
             }
         }
     }
@@ -56,7 +57,7 @@ impl<'a> Questions<'a> {
         let mut line = String::new();
         let read = std::io::stdin().lock().read_line(&mut line);
         match read {
-            Ok(0) => Err(Failure::interrupted("no answer was given; nothing was done")),
+            Ok(0) => Err(Failure::interrupted(catalogue::NO_ANSWER_GIVEN)),
             Ok(_) => Ok(line.trim().to_owned()),
             Err(error) => Err(Failure::from_io("reading the answer", &error)),
         }
@@ -67,7 +68,7 @@ impl<'a> Questions<'a> {
         loop {
             match read(&self.line()?) {
                 Ok(found) => return Ok(found),
-                Err(wrong) => escape::err(&format!("{wrong}; once more, please")),
+                Err(wrong) => escape::err(&say!(ASK_AGAIN, wrong = wrong)),
             }
         }
     }
@@ -82,18 +83,18 @@ impl<'a> Questions<'a> {
                 .iter()
                 .map(|drive| format!("{} ({})", drive.path.display(), about(drive.size_bytes)))
                 .collect();
-            answers.push(format!("drives of this machine: {}", names.join(", ")));
+            answers.push(say!(OWN_DRIVES, names = names.join(", ")));
         }
-        answers.push("drives I may buy".to_owned());
-        answers.push("files, to try it".to_owned());
-        let mut place = self.one_of("Drives?", &answers)?;
+        answers.push(say!(DRIVES_TO_BUY));
+        answers.push(say!(FILES_TO_TRY));
+        let mut place = self.one_of(&say!(ASK_DRIVES), &answers)?;
         if able.len() <= 1 {
             place += 1;
         }
         let read = |words: &[String]| Drives::read(words, measure);
         match place {
             0 => {
-                escape::err("Which? Their numbers, such as 1 2 3, or Enter for all.");
+                escape::err(&say!(ASK_WHICH_DRIVES));
                 for (number, drive) in able.iter().enumerate() {
                     escape::err(&format!(
                         "  {}) {}: {}",
@@ -110,10 +111,7 @@ impl<'a> Questions<'a> {
                 })
             }
             1 => {
-                escape::err(
-                    "Which, and how many? Such as 4 x wd-red-plus-8tb: `raidloom model show` has \
-                    the names.",
-                );
+                escape::err(&say!(ASK_WHICH_MODELS));
                 self.sensible(|line| {
                     let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
                     read(&words)
@@ -126,12 +124,12 @@ impl<'a> Questions<'a> {
     pub(super) fn work(&mut self) -> Result<Work, Failure> {
         let all: Vec<Work> = Work::names().into_iter().map(Work::read).collect::<Result<_, _>>()?;
         let mut answers: Vec<String> = all.iter().map(|work| work.title.clone()).collect();
-        answers.push("a profile or a recording of mine (a file)".to_owned());
-        let place = self.one_of("Work?", &answers)?;
+        answers.push(say!(OWN_WORK));
+        let place = self.one_of(&say!(ASK_WORK), &answers)?;
         match all.into_iter().nth(place) {
             Some(work) => Ok(work),
             None => {
-                escape::err("Which file?");
+                escape::err(&say!(ASK_FILE));
                 self.sensible(Work::read)
             }
         }
@@ -141,12 +139,12 @@ impl<'a> Questions<'a> {
         let most = if drives < 3 { 1 } else { 2 };
         let answers: Vec<String> = (0..=most)
             .map(|count| match count {
-                0 => "none: one that dies takes all data with it".to_owned(),
-                1 => "1 drive".to_owned(),
-                count => format!("{count} drives"),
+                0 => say!(SURVIVE_NONE),
+                1 => say!(SURVIVE_ONE),
+                count => say!(SURVIVE_SEVERAL, count = count),
             })
             .collect();
-        let place = self.one_of("Lose? How many drives may die at once:", &answers)?;
+        let place = self.one_of(&say!(ASK_SURVIVE), &answers)?;
         Ok(u32::try_from(place).unwrap_or(0))
     }
 }
@@ -161,7 +159,7 @@ impl Drop for Questions<'_> {
 fn numbers(line: &str, count: usize) -> Result<Vec<usize>, Failure> {
     let place = |word: &str| match word.parse::<usize>() {
         Ok(number) if (1..=count).contains(&number) => Ok(number - 1),
-        _ => Err(Failure::usage(format!("{word}: no number from 1 to {count}"))),
+        _ => Err(Failure::usage(statement!(NO_NUMBER, count = count)).at(word)),
     };
     let named: Vec<usize> = line.split_whitespace().map(place).collect::<Result<_, _>>()?;
     Ok(if named.is_empty() { (0..count).collect() } else { named })
