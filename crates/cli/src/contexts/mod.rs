@@ -5,9 +5,13 @@
 //! the value of another one. clap waives a `requires` when what is required conflicts with
 //! something that is there; such options name what they conflict with as well.
 
+mod catalogue;
+
 use block::Node;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
+
+use words::Message;
 
 use crate::failure::Failure;
 use crate::keys;
@@ -97,7 +101,7 @@ struct Rule {
     options: Options,
     mean: fn(&Given<'_>) -> bool,
     /// Why they mean nothing elsewhere, and what would give them a meaning.
-    why: &'static str,
+    why: Message,
 }
 
 const CONSENT: &[&str] = &["erase", "erase_signature", "allow_device"];
@@ -124,97 +128,97 @@ static RULES: &[Rule] = &[
         verbs: &["man", "array serve", "guest work"],
         options: Options::Named(&["json"]),
         mean: |_| false,
-        why: "what this prints has one form only",
+        why: catalogue::ONE_FORM,
     },
     Rule {
         verbs: &["run"],
         options: Options::Named(&["json"]),
         mean: |given| !given.has("print_plan"),
-        why: "a plan is printed as TOML",
+        why: catalogue::PLAN_IS_TOML,
     },
     Rule {
         verbs: &["choose"],
         options: Options::Named(&["json"]),
         mean: |given| !given.has("print_plan"),
-        why: "a plan is printed as TOML",
+        why: catalogue::PLAN_IS_TOML,
     },
     Rule {
         verbs: &["choose"],
         options: Options::Named(&["work_command"]),
         mean: |given| given.has("measure"),
-        why: "a command is run on the drives themselves: --measure",
+        why: catalogue::COMMAND_ON_DRIVES,
     },
     Rule {
         verbs: &["choose"],
         options: Options::Named(CONSENT),
         mean: |given| given.has("measure") || given.has("make"),
-        why: "nothing is erased without --measure or --do",
+        why: catalogue::NOTHING_ERASED,
     },
     Rule {
         verbs: &["run"],
         options: Options::Named(&["allow_change"]),
         mean: |given| given.has("resume") || given.has("more") || given.has("until"),
-        why: "it is for a run that goes on: --resume RUN, or --more or --until with its folder",
+        why: catalogue::FOR_RESUMED_RUN,
     },
     Rule {
         verbs: &["run"],
         options: Options::Named(&["budget", "erase", "erase_signature", "allow_device"]),
         mean: |given| !(given.has("on") && given.has("resume")),
-        why: "shards go on with what they were submitted with",
+        why: catalogue::SHARDS_GO_ON,
     },
     Rule {
         verbs: &["bench"],
         options: Options::Named(&["erase", "erase_signature", "allow_device", "read_only"]),
         mean: |given| !given.has("guest"),
-        why: "a guest's disks are its own",
+        why: catalogue::GUEST_DISKS,
     },
     Rule {
         verbs: &["bench"],
         options: Options::Named(CONSENT),
         mean: |given| !given.is_any("suite", &["hdparm"]) && !given.has("read_only"),
-        why: "nothing is opened for writing here",
+        why: catalogue::NOTHING_OPENED,
     },
     Rule {
         verbs: &["array cache simulate"],
         options: Options::Named(&["format", "device", "strict"]),
         mean: |given| given.has("trace"),
-        why: "they say how a recording is read, and a workload that is made is none",
+        why: catalogue::FOR_RECORDINGS,
     },
     Rule {
         verbs: &["trace"],
         options: Options::Named(&["html"]),
         mean: |given| given.is_any("action", &["show"]),
-        why: "the page is of what is shown: trace show",
+        why: catalogue::PAGE_OF_SHOWN,
     },
     Rule {
         verbs: &["trace"],
         options: Options::Named(&["output"]),
         mean: |given| !given.is_any("action", &["show"]),
-        why: "nothing new is made; a page is written with --html",
+        why: catalogue::NOTHING_NEW,
     },
     Rule {
         verbs: &["trace"],
         options: Options::Named(&["from", "to"]),
         mean: |given| given.is_any("action", &["cut"]),
-        why: "they name the part that is kept: trace cut",
+        why: catalogue::PART_KEPT,
     },
     Rule {
         verbs: &["trace"],
         options: Options::Named(&["speed", "size"]),
         mean: |given| given.is_any("action", &["scale"]),
-        why: "they are for another speed or size: trace scale",
+        why: catalogue::OTHER_SPEED,
     },
     Rule {
         verbs: &["array scrub"],
         options: Options::Named(&["wait"]),
         mean: |given| !given.is_any("action", &["pause"]),
-        why: "what is paused does not end",
+        why: catalogue::PAUSED_NEVER_ENDS,
     },
     Rule {
         verbs: &["array cache salvage"],
         options: Options::Named(&["allow_device", "raw"]),
         mean: |given| given.has("write"),
-        why: "without --write the device is only read",
+        why: catalogue::ONLY_READ,
     },
     Rule {
         verbs: &["array cache flush"],
@@ -223,19 +227,19 @@ static RULES: &[Rule] = &[
             let is_name = |cache: &str| matches!(stack::parse(cache), Ok(Node::Leaf { .. }));
             !given.text("cache").is_some_and(is_name)
         },
-        why: "an array that runs has its devices open already",
+        why: catalogue::OPEN_ALREADY,
     },
     Rule {
         verbs: &["report"],
         options: Options::Named(REPORTS),
         mean: |given| !given.has("json"),
-        why: "--json prints the report in a form of its own; leave one of them out",
+        why: catalogue::REPORT_OR_JSON,
     },
     Rule {
         verbs: &["report"],
         options: Options::Named(&["full"]),
         mean: |given| !given.has("json") && !REPORTS.iter().any(|file| given.has(file)),
-        why: "it is for what the terminal shows: files and JSON have all of it",
+        why: catalogue::FOR_TERMINAL,
     },
     Rule {
         verbs: &["report"],
@@ -244,43 +248,43 @@ static RULES: &[Rule] = &[
             let any = |files: &[&str]| files.iter().any(|file| given.has(file));
             !given.has("json") && (!any(REPORTS) || any(REPORTS_IN_WORDS))
         },
-        why: "what programs read is the same in every language",
+        why: catalogue::NO_LANGUAGE,
     },
     Rule {
         verbs: &["report history"],
         options: Options::Named(&["svg"]),
         mean: |given| !given.has("json"),
-        why: "--json prints the figures in a form of its own; leave one of them out",
+        why: catalogue::FIGURES_OR_JSON,
     },
     Rule {
         verbs: &["array monitor"],
         options: Options::Named(&["every"]),
         mean: |given| !given.has("once"),
-        why: "with --once the arrays are asked once",
+        why: catalogue::ASKED_ONCE,
     },
     Rule {
         verbs: &["pull"],
         options: Options::AllBut(&["replay", "set", "target", "images"]),
         mean: |given| !given.has("replay"),
-        why: "a state that was kept is made again as it was",
+        why: catalogue::STATE_AS_KEPT,
     },
     Rule {
         verbs: &["pull"],
         options: Options::Named(&["steps", "array", "start_with", "state", "consistency"]),
         mean: |given| !given.has("import"),
-        why: "nothing is recorded: the states are those of the log",
+        why: catalogue::STATES_OF_LOG,
     },
     Rule {
         verbs: &["pull"],
         options: Options::Keys(&["make_options", "spread", "recordings", "policy", "write_cache"]),
         mean: |given| !given.has("import"),
-        why: "nothing is recorded: the states are those of the log",
+        why: catalogue::STATES_OF_LOG,
     },
     Rule {
         verbs: &["pull"],
         options: Options::Named(&["work"]),
         mean: |given| !given.has("check"),
-        why: "what looks at the folder is --check, which knows of no built-in work",
+        why: catalogue::CHECK_LOOKS,
     },
     Rule {
         verbs: &["pull"],
@@ -288,13 +292,13 @@ static RULES: &[Rule] = &[
         mean: |given| {
             given.is_any("device", &["typical"]) && given.is_any("event", &["power", "yank"])
         },
-        why: "it is for a cache that is lost: --device typical, --event power or yank",
+        why: catalogue::FOR_LOST_CACHE,
     },
     Rule {
         verbs: &["pull"],
         options: Options::Keys(&["tear"]),
         mean: |given| !given.is_any("device", &["model"]),
-        why: "a modelled drive has a unit of its own",
+        why: catalogue::MODEL_HAS_UNIT,
     },
     Rule {
         verbs: &["pull"],
@@ -309,49 +313,49 @@ static RULES: &[Rule] = &[
             "write_cache",
         ]),
         mean: |given| !given.has("replay"),
-        why: "a state that was kept is made again as it was",
+        why: catalogue::STATE_AS_KEPT,
     },
     Rule {
         verbs: &["pull"],
         options: Options::Keys(&["spread"]),
         mean: |given| !given.has("work_command"),
-        why: "a program of your own takes the time that it takes",
+        why: catalogue::OWN_TIME,
     },
     Rule {
         verbs: &["pull"],
         options: Options::Keys(&["smallest_loss"]),
         mean: |given| given.has("replay"),
-        why: "it is for a state that was kept: --replay FILE",
+        why: catalogue::FOR_KEPT_STATE,
     },
     Rule {
         verbs: &["array cache simulate"],
         options: Options::Keys(&["zipf"]),
         mean: |given| !given.has("trace"),
-        why: "the recording that was named is the workload",
+        why: catalogue::RECORDING_IS_WORK,
     },
     Rule {
         verbs: &["array cache simulate"],
         options: Options::Keys(&["scan_blocks"]),
         mean: |given| given.has_key("scan"),
-        why: "how long scans are: -s scan=0.2 says how many accesses are scans",
+        why: catalogue::SCAN_LENGTH,
     },
     Rule {
         verbs: &["array cache simulate"],
         options: Options::Keys(&["scan", "blocks", "accesses", "seed"]),
         mean: |given| given.has_key("zipf"),
-        why: "it is for a workload that is made: -s zipf=1.0",
+        why: catalogue::FOR_MADE_WORK,
     },
     Rule {
         verbs: &["array overlay"],
         options: Options::Named(&["allow_device", "raw"]),
         mean: |given| given.has("commit"),
-        why: "without --commit nothing but the delta is opened for writing",
+        why: catalogue::ONLY_DELTA,
     },
     Rule {
         verbs: &["guest run"],
         options: Options::Keys(&["image", "make_options"]),
         mean: |given| given.has("fs"),
-        why: "it is for a file system that is made: --fs says which",
+        why: catalogue::FOR_FILE_SYSTEM,
     },
     Rule {
         verbs: &["guest run"],
@@ -363,13 +367,13 @@ static RULES: &[Rule] = &[
             "outer_mount_options",
         ]),
         mean: |given| given.has_key("image"),
-        why: "it is an image's: -s image=raw",
+        why: catalogue::FOR_IMAGE,
     },
     Rule {
         verbs: &["guest run"],
         options: Options::Named(&["cut_loses", "then", "images"]),
         mean: |given| given.has("cut_at") || given.has("cut_at_request"),
-        why: "it is for a power cut: --cut-at or --cut-at-request says when",
+        why: catalogue::FOR_POWER_CUT,
     },
 ];
 
@@ -386,7 +390,7 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> Result<(), Failu
         if let Some(name) = rule.options.typed(&given)
             && !(rule.mean)(&given)
         {
-            return Err(Failure::usage(format!("{name}: {}", rule.why)));
+            return Err(Failure::usage(rule.why).at(name));
         }
     }
     Ok(())

@@ -64,7 +64,7 @@ fn verbs_speak_the_language_of_the_locale() {
 }
 
 /// What is refused, its exit code, the code of the message, and words that only its English has.
-const REFUSALS: [(&[&str], i32, &str, &str); 11] = [
+const REFUSALS: [(&[&str], i32, &str, &str); 12] = [
     (&["array", "create", "t", "-l", "1", "--member", "xfs.img"], 4, "signature", "it carries"),
     (&["array", "create", "t", "-l", "7", "--member", "a.img"], 2, "level_expected", "expected"),
     (
@@ -77,6 +77,7 @@ const REFUSALS: [(&[&str], i32, &str, &str); 11] = [
     (&["array", "start", "raid1(xfs.img, xfs.img)", "--name", "a b"], 2, "server_name", "letters"),
     (&["bench", "explain", "nothing"], 2, "no_suite", "there is no suite"),
     (&["choose", "4", "x", "wd-red-plus-8tb"], 2, "nobody_to_ask", "nobody is here"),
+    (&["run", "--allow-change", "devtest"], 2, "for_resumed_run", "goes on"),
     (&["run", "nowhere"], 2, "no_plan", "no plan of that name"),
     (&["bench", "crystal", "nowhere.img"], 2, "no_file", "no such file"),
     (
