@@ -136,7 +136,12 @@ fn what_programs_read_is_the_same_in_every_language() {
             let _ = std::fs::remove_dir_all(folder.path().join("one"));
             let output = raidloom(folder.path(), locale, arguments);
             assert!(output.status.success(), "{arguments:?}: {}", said(&output));
-            serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
+            let mut document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+            // How much is free changes while others work here.
+            if let Some(rows) = document.as_array_mut() {
+                rows.retain(|row| row["name"] != "free space here");
+            }
+            document
         });
         assert_eq!(english, japanese, "{arguments:?}");
     }

@@ -555,6 +555,45 @@ fn click_plan(browser: &mut Browser, place: &UiFolder, page: &Page) {
     }
 }
 
+/// Issue 30: "which Japanese sentence `ui` shows (a RegExp for each English refusal)": what is
+/// refused comes as values, of the guard by a verb's words, and of the board by its document.
+#[test]
+fn refusals_are_said_in_the_language_of_the_page() {
+    let Some(chromium) = chromium() else { return };
+    let place = UiFolder::new();
+    fs::write(place.path("xfs.img"), [&b"XFSB"[..], &vec![0; 1 << 20]].concat()).unwrap();
+    let page = place.page(&["--allow-changes", "--lang", "ja"]);
+    let stop = r#"{"verb": "stop", "name": "nobody"}"#;
+    for (language, said) in [("en", "no array of this name"), ("ja", "この名前のアレイは")]
+    {
+        let (status, document) = page.post(&format!("/api/do?lang={language}"), stop);
+        let error = document["error"].as_str().unwrap();
+        assert!(status == 422 && error.contains(said), "{language}: {document}");
+    }
+    let (_, document) = page.post("/api/run", r#"{"what": "plan", "name": "nowhere"}"#);
+    assert_eq!(document["parts"][1]["code"], "no_plan", "{document}");
+
+    let mut browser = Browser::start(&chromium);
+    browser.open(&page.address);
+    browser.until("document.querySelector('#board tbody tr') && drivesKnown");
+    browser.click("#make-details summary");
+    for (field, value) in
+        [("name", "tank"), ("level", "1"), ("size", "32MiB"), ("members", "xfs.img\nb.img")]
+    {
+        browser.fill(&format!("#make [name={field}]"), value);
+    }
+    browser.click("#make button.main");
+    browser.until("/署名があります: XFS/.test(document.querySelector('#make .error').textContent)");
+    browser.fill("#board [name=target]", place.path("nowhere.img").to_str().unwrap());
+    browser.click("#board tbody tr:nth-child(4) button");
+    let error = "document.querySelector('#board .error').textContent";
+    browser.until(&format!("/そのようなファイルはありません/.test({error})"));
+    // A value is said anew when the page changes its language.
+    browser.click("#language");
+    browser.until(&format!("/nowhere.img: no such file/.test({error})"));
+    assert_eq!(names(place.0.path()), ["xfs.img"]);
+}
+
 /// A run that goes on elsewhere is watched.
 fn click_run(browser: &mut Browser, place: &UiFolder) {
     let plan = fs::read_to_string(place.path("plan.toml")).unwrap();
