@@ -23,6 +23,8 @@ choose_for() {
     must raidloom choose $(drives "$@") --work own.toml --survive 0 --file-system ext4 -o "run-$name"
 }
 
+vault=(--do=mdadm --name vault --mount /srv/vault --erase-signature --erase=DRIVE-{f,g,h,i})
+
 # What is in a mounted file system, and what of the array.
 look() {
     local name=$1
@@ -37,9 +39,23 @@ while read -r what <&3; do
             choose_for tank b c d e
             choose_for vault f g h i
             ;;
-        make)
+        # The last of md's commands fails, and all of them are taken back.
+        fail)
+            cp /etc/fstab /etc/mdadm/mdadm.conf /run
+            mkdir -p /run/broken
+            printf '#!/bin/sh\necho no luck >&2\nexit 1\n' >/run/broken/mount
+            chmod 755 /run/broken/mount
+            PATH=/run/broken:$PATH raidloom choose --from run-vault "${vault[@]}" 2>&1 >/dev/null | tee /dev/stderr |
+                grep -o 'no luck; what was made is taken back'
+            cmp /etc/fstab /run/fstab && cmp /etc/mdadm/mdadm.conf /run/mdadm.conf && [ ! -e /srv/vault ] && [ ! -e /dev/md/vault ] &&
+                ! mdadm --examine $(drives f g h i) >&2 && echo "nothing of it is left"
+            ;;
+        make | make-by-script)
             must raidloom choose --from run-tank --do --mount /srv/tank --erase-signature --erase=DRIVE-{b,c,d,e}
-            must bash -e vault.sh
+            case $what in
+                make) must raidloom choose --from run-vault "${vault[@]}" ;;
+                *) must bash -e vault.sh ;;
+            esac
             for name in tank vault; do must cp -r "$files" "/srv/$name/files"; done
             ;;
         look)

@@ -9,6 +9,7 @@ use results::Run;
 use serde_json::json;
 use serve::{Boot, unit_name};
 
+use super::kernel;
 use super::questions::Questions;
 use crate::array_command;
 use crate::catalogue::{self, say};
@@ -25,7 +26,7 @@ const NAME: &str = "tank";
 pub(crate) enum MakeWith {
     /// raidloom's, served by its own program
     Raidloom,
-    /// The kernel's: its commands are printed
+    /// The kernel's: its commands are printed, and run where it is consented to what they erase
     Mdadm,
 }
 
@@ -33,7 +34,8 @@ pub(crate) enum MakeWith {
 #[derive(Args, Debug)]
 pub(crate) struct MakeArguments {
     /// Make it on these drives, which erases them: the array, its file system, and what starts it
-    /// with the machine; =mdadm prints the commands that make the same with the kernel's md
+    /// with the machine; =mdadm prints the commands that make the same with the kernel's md, or runs
+    /// them where consent is given
     #[arg(long = "do", value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true,
         default_missing_value = "raidloom", conflicts_with = "print_plan")]
     pub make: Option<MakeWith>,
@@ -57,8 +59,9 @@ pub(super) fn make(
 ) -> Result<(), Failure> {
     let name = arguments.name.clone().unwrap_or_else(|| NAME.to_owned());
     let mount = arguments.mount.as_deref().map(array_command::absolute).transpose()?;
-    if arguments.make == Some(MakeWith::Mdadm) {
-        let commands = md_commands(layout, usable_bytes, &name, mount.as_deref());
+    let by_md = (arguments.make == Some(MakeWith::Mdadm))
+        .then(|| kernel::md_commands(layout, usable_bytes, &name, mount.as_deref()));
+    if let Some(commands) = by_md.as_ref().filter(|_| !consent.is_given()) {
         return match output.json {
             true => output.document(&json!({ "commands": commands })),
             false => output.result(&commands.join("\n")),
@@ -78,6 +81,9 @@ pub(super) fn make(
         boot: Boot::here(&serve_with.program),
         serve_with: &serve_with,
     };
+    if let Some(commands) = by_md {
+        return kernel::run(output, &making, &commands, &*signals::stop_flag()?);
+    }
     making.check()?;
     if making.consent == host::guard::Consent::default() && !output.json {
         making.consent = ask(output, &making)?;
@@ -190,28 +196,4 @@ fn line(erased: &ErasedDrive) -> String {
         ),
         None => format!("{path}{holds}"),
     }
-}
-
-/// What makes, mounts and starts the same with the kernel's md, on Debian and its kin.
-fn md_commands(
-    layout: &ChosenLayout,
-    usable_bytes: u64,
-    name: &str,
-    mount: Option<&Path>,
-) -> Vec<String> {
-    let device = format!("/dev/md/{}", escape::shell(name));
-    let mut commands = layout.md_commands(usable_bytes, &device, false);
-    commands.push(format!("mdadm --detail --brief {device} >> /etc/mdadm/mdadm.conf"));
-    commands.push("update-initramfs -u".to_owned());
-    if let (Some(kind), Some(folder)) = (layout.file_system, mount) {
-        let folder = escape::shell(&folder.to_string_lossy());
-        commands.push(format!("mkdir -p {folder}"));
-        commands.push(format!(
-            "echo \"UUID=$(blkid -s UUID -o value {device}) {folder} {} defaults,nofail 0 2\" \
-             >> /etc/fstab",
-            kind.kind()
-        ));
-        commands.push(format!("mount {folder}"));
-    }
-    commands
 }

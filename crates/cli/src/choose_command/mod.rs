@@ -1,5 +1,6 @@
 //! `raidloom choose`: drives, work and how many drives may die; the layout to take.
 
+mod kernel;
 mod make;
 mod questions;
 mod recorded;

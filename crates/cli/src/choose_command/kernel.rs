@@ -1,0 +1,188 @@
+//! `choose --do=mdadm`: what makes the layout with the kernel's md, printed, or run where it was
+//! consented to what it erases.
+//!
+//! ```text
+//!   check ──> wipefs, mdadm --create, mkfs ──> mdadm.conf, initramfs ──> fstab, mounted
+//!   nothing   <── stopped, superblocks erased ── <── put back ──          <── unmounted, put back
+//!   written
+//! ```
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use host::files::write_named;
+use host::guard::Guard;
+use host::system;
+use lab::choose::{ChosenLayout, MakeRequest, Member};
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// The files that the commands add lines to.
+const CONFIGURATIONS: [&str; 2] = ["/etc/mdadm/mdadm.conf", "/etc/fstab"];
+/// What copies md's configuration to where the machine starts from, where there is such a program.
+const INITRAMFS: &str = "update-initramfs";
+
+/// What makes, mounts and starts the same with the kernel's md, on Debian and its kin.
+pub(super) fn md_commands(
+    layout: &ChosenLayout,
+    usable_bytes: u64,
+    name: &str,
+    mount: Option<&Path>,
+) -> Vec<String> {
+    let device = escape::shell(&device(name));
+    let mut commands = layout.md_commands(usable_bytes, &device, false);
+    commands.push(format!("mdadm --detail --brief {device} >> {}", CONFIGURATIONS[0]));
+    commands.push(format!("{INITRAMFS} -u"));
+    if let (Some(kind), Some(folder)) = (layout.file_system, mount) {
+        let folder = escape::shell(&folder.to_string_lossy());
+        commands.push(format!("mkdir -p {folder}"));
+        commands.push(format!(
+            "echo \"UUID=$(blkid -s UUID -o value {device}) {folder} {} defaults,nofail 0 2\" \
+             >> {}",
+            kind.kind(),
+            CONFIGURATIONS[1]
+        ));
+        commands.push(format!("mount {folder}"));
+    }
+    commands
+}
+
+fn device(name: &str) -> String {
+    format!("/dev/md/{name}")
+}
+
+/// What was there before the first command.
+struct Before {
+    configurations: Vec<(&'static str, Option<String>)>,
+    has_folder: bool,
+}
+
+/// Runs the commands. What was done is taken back where one fails or `stop` is set, and what cannot
+/// be is named.
+pub(super) fn run(
+    output: &Output,
+    making: &MakeRequest<'_>,
+    commands: &[String],
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
+    let device = device(&making.name);
+    let paths = check(making, &device)?;
+    let read = |file: &'static str| (file, fs::read_to_string(file).ok());
+    let before = Before {
+        configurations: CONFIGURATIONS.map(read).to_vec(),
+        has_folder: making.mount.as_ref().is_none_or(|folder| folder.is_dir()),
+    };
+    for (number, command) in commands.iter().enumerate() {
+        if command.starts_with(INITRAMFS) && system::program(INITRAMFS).is_none() {
+            output.note(&format!(
+                "there is no {INITRAMFS} here: an initramfs that starts md's arrays has to be \
+                 made anew"
+            ));
+            continue;
+        }
+        match output.json {
+            true => output.progress(&json!({ "step": command }).to_string()),
+            false => output.progress(&format!("$ {command}")),
+        }
+        let done = match stop.load(Ordering::Relaxed) {
+            true => Err(Failure::interrupted("ended on request")),
+            false => shell(command),
+        };
+        if let Err(error) = done {
+            // The first erases what the drives held: that is gone, and there is no array yet.
+            let left =
+                if number == 0 { Vec::new() } else { undo(making, &device, &paths, &before) };
+            return Err(match left.is_empty() {
+                true => error.and_then_some("; what was made is taken back"),
+                false => error.and_then_some(&format!("; left: {}", left.join("; "))),
+            });
+        }
+    }
+    if output.json {
+        return output.document(&json!({
+            "name": making.name, "device": device, "mount": making.mount, "commands": commands,
+        }));
+    }
+    let mut text = format!("{device} is md's");
+    if let Some(folder) = &making.mount {
+        text += &format!(", mounted at {}", folder.display());
+    }
+    output.result(&format!("{text}, and starts with the machine: {}", CONFIGURATIONS.join(" and ")))
+}
+
+/// Whether everything is there that it takes; the drives. Nothing is written.
+fn check(making: &MakeRequest<'_>, device: &str) -> Result<Vec<PathBuf>, Failure> {
+    if !rustix::process::geteuid().is_root() {
+        return Err(Failure::refused("only root may make arrays with the kernel's md"));
+    }
+    if system::program("mdadm").is_none() {
+        return Err(Failure::refused(
+            "there is no mdadm here, and nothing was changed\n`apt-get install mdadm` helps",
+        ));
+    }
+    making.check()?;
+    if Path::new(device).exists() {
+        return Err(Failure::refused(format!(
+            "{device}: there is an array of this name; --name names another"
+        )));
+    }
+    let path = |member: &Member| match member {
+        Member::Path(path) => Some(path.clone()),
+        Member::Model(_) | Member::Made(_) => None,
+    };
+    let layout = making.layout;
+    let paths: Vec<PathBuf> =
+        layout.members.iter().chain(&layout.spares).filter_map(path).collect();
+    let guard = Guard::new(making.consent.clone()).owning(making.own_arrays.clone());
+    guard.check_all(&paths)?;
+    Ok(paths)
+}
+
+fn shell(command: &str) -> Result<(), Failure> {
+    let ran = Command::new("sh")
+        .args(["-e", "-c", command])
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| Failure::from_io("starting sh", &error))?;
+    if ran.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&ran.stderr);
+    let said = said.trim().lines().last().unwrap_or("it does not say why");
+    Err(Failure::failed(format!("`{command}` ended with {}: {said}", ran.status)))
+}
+
+/// Takes back what the commands have done; what could not be.
+fn undo(making: &MakeRequest<'_>, device: &str, paths: &[PathBuf], before: &Before) -> Vec<String> {
+    let mut left = Vec::new();
+    let mut tell =
+        |done: Result<(), Failure>| left.extend(done.err().map(|error| error.to_string()));
+    if let Some(folder) = &making.mount {
+        let shown = escape::shell(&folder.to_string_lossy());
+        if system::mounts().iter().any(|mount| mount.point == *folder) {
+            tell(shell(&format!("umount {shown}")));
+        }
+        if !before.has_folder && folder.is_dir() {
+            tell(shell(&format!("rmdir {shown}")));
+        }
+    }
+    if Path::new(device).exists() {
+        tell(shell(&format!("mdadm --stop {}", escape::shell(device))));
+    }
+    for path in paths {
+        let shown = escape::shell(&path.to_string_lossy());
+        tell(shell(&format!("mdadm --zero-superblock --force {shown}")));
+    }
+    for (file, text) in &before.configurations {
+        let Some(text) = text else { continue };
+        if fs::read_to_string(file).is_ok_and(|now| now != *text && now.starts_with(text)) {
+            tell(write_named(Path::new(file), text.as_bytes()));
+        }
+    }
+    left
+}
