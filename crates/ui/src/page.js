@@ -167,6 +167,16 @@ function showArrays() {
   const problems = arrays.problems.map((problem) => h("p", { class: "bad" }, textOf(problem)));
   const none = cards.length || problems.length ? null : h("p", { class: "soft" }, t("None runs. "), h("code", {}, "raidloom array start"), t(" starts one."));
   show("arrays-list", none, problems, cards);
+  showTrouble();
+}
+// What is not as it should be, in one line above everything.
+function showTrouble() {
+  const place = byId("trouble");
+  const amiss = (array) => [stateOf(array) === "online" ? null : t(STATES[stateOf(array)][0]), ...array.caches.map((cache) => cache.failure)].filter(Boolean);
+  const text = list(arrays.arrays.flatMap((array) => amiss(array).map((what) => `${array.name}: ${what}`)));
+  // Said once, and not again with every look.
+  if (place.textContent !== text) place.textContent = text;
+  place.hidden = !text;
 }
 function arrayCard(array) {
   const course = courses.get(array.process);

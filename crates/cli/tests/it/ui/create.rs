@@ -13,7 +13,7 @@ use crate::suites::disk::{RawDisk, is_possible};
 
 /// Two drives, the first of which has a file system.
 fn drives(test: &str) -> Option<[RawDisk; 2]> {
-    if !is_possible(test, &["mkfs.ext4"]) {
+    if !is_possible(test, &["mkfs.ext4", "mkfs.xfs"]) {
         return None;
     }
     if !Path::new("/dev/fuse").exists() {
@@ -33,9 +33,10 @@ fn begin_of(drive: &RawDisk) -> Vec<u8> {
 }
 
 /// What the page sends, once it was answered.
-fn creation(page: &Page, drives: &[RawDisk; 2]) -> Value {
+fn creation(page: &Page, drives: &[RawDisk; 2], file_system: &str) -> Value {
     let names = drives.each_ref().map(RawDisk::path);
-    let asked = json!({ "drives": names, "work": "files", "survive": 1, "file_system": "ext4" });
+    let asked =
+        json!({ "drives": names, "work": "files", "survive": 1, "file_system": file_system });
     let (status, answer) = page.post("/api/choose", &asked.to_string());
     assert_eq!(status, 200, "{answer}");
     assert_eq!(answer["erases"].as_array().unwrap().len(), 2, "{answer}");
@@ -57,7 +58,7 @@ fn nothing_is_created_without_consent_or_of_another_answer() {
     let place = UiFolder::new();
     let page = place.page(&["--allow-changes"]);
     let before = drives.each_ref().map(begin_of);
-    let creation = creation(&page, &drives);
+    let creation = creation(&page, &drives, "ext4");
     let with = |key: &str, value: Value| {
         let mut changed = creation.clone();
         changed[key] = value;
@@ -85,6 +86,31 @@ fn nothing_is_created_without_consent_or_of_another_answer() {
         assert_eq!(drives.each_ref().map(begin_of), before, "{said}");
     }
     assert!(!place.path("arrays").exists());
+    assert_eq!(place.ok(&["array", "status", "--json"]).trim(), "[]");
+}
+
+/// A step that fails is told with what was taken back, as the verb does it.
+#[test]
+fn what_fails_is_taken_back() {
+    let Some(drives) = drives("ui_create_fails") else { return };
+    let place = UiFolder::new();
+    let page = place.page(&["--allow-changes"]);
+    // XFS takes 300 MiB at least.
+    let mut creation = creation(&page, &drives, "xfs");
+    creation["mount"] = json!(place.path("mnt"));
+    creation["consent"] = json!({
+        "erase_signature": true, "allow_device": drives.each_ref().map(RawDisk::path),
+    });
+    let told = create(&page, &creation);
+    let error = told["error"].as_str().unwrap_or_default();
+    assert!(error.contains("the array that was made is taken back"), "{told}");
+    assert_eq!(told["steps"].as_array().unwrap().last(), Some(&json!("start")), "{told}");
+    for drive in &drives {
+        let examined = place.run(&["array", "examine", drive.path().to_str().unwrap()]);
+        let said = String::from_utf8(examined.stderr).unwrap();
+        assert!(said.contains("no md superblock"), "{said}");
+    }
+    assert!(!place.path("arrays/tank.toml").exists() && !place.path("mnt").exists());
     assert_eq!(place.ok(&["array", "status", "--json"]).trim(), "[]");
 }
 

@@ -476,6 +476,7 @@ fn click_array(browser: &mut Browser, place: &UiFolder) {
     assert!(place.ok(&["array", "status", "tank"]).contains("[UU]"));
     browser.click(&format!("{member} button"));
     browser.until("/DEGRADED/.test(document.querySelector('#arrays .tag').textContent)");
+    browser.until("document.querySelector('#trouble').innerText === 'tank: DEGRADED'");
     browser.click("#arrays details[data-key=give] summary");
     browser.fill("#arrays .give [name=device]", "nowhere.img");
     browser.click("#arrays .give button.main");
@@ -484,6 +485,7 @@ fn click_array(browser: &mut Browser, place: &UiFolder) {
     browser.click("#arrays .give button.main");
     browser.until("/added c.img to tank/.test(document.querySelector('#said').textContent)");
     browser.until("document.querySelector('#arrays .tag').textContent === 'online'");
+    browser.until("document.querySelector('#trouble').hidden");
     assert!(place.ok(&["array", "status", "tank"]).contains("[UU]"));
 }
 
