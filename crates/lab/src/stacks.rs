@@ -7,14 +7,16 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap};
+use std::convert::Infallible;
 use std::fs::{self, File};
+use std::hash::Hash;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use array::md::{Superblock, TimeStamp};
 use block::{Error as BlockError, Info, Node, SECTOR_BYTES};
 use mdtools::NewArraySettings;
-use stack::OpenFiles;
+use stack::{ModelledStack, OpenFiles};
 
 use host::Error;
 use host::guard::{Consent, Guard};
@@ -105,6 +107,10 @@ pub(crate) fn dry(node: &Node, new_array: Option<&NewArraySettings>) -> Result<I
 #[derive(Debug, Default)]
 pub(crate) struct DryRuns {
     known: RefCell<HashMap<(Node, Option<NewArraySettings>), Info>>,
+    /// How much of each member's start md needs itself, in bytes.
+    metadata_bytes: RefCell<HashMap<(Node, NewArraySettings), u64>>,
+    /// With a file system on top or without: what its drives' models are held against.
+    modelled: RefCell<HashMap<(Node, bool), Option<ModelledStack>>>,
     room: OnceCell<Option<Room>>,
 }
 
@@ -127,12 +133,15 @@ impl DryRuns {
         new_array: Option<&NewArraySettings>,
     ) -> Result<Info, Error> {
         let key = (node.clone(), new_array.cloned());
-        if let Some(info) = self.known.borrow().get(&key) {
-            return Ok(info.clone());
-        }
-        let info = self.look(node, new_array)?;
-        self.known.borrow_mut().insert(key, info.clone());
-        Ok(info)
+        once(&self.known, key, || self.look(node, new_array))
+    }
+
+    /// What a stack is, as predictions for modelled drives are held against published ones.
+    pub(crate) fn modelled(&self, node: &Node, has_file_system: bool) -> Option<ModelledStack> {
+        let key = (node.clone(), has_file_system);
+        let look = || Ok::<_, Infallible>(ModelledStack::of(node, has_file_system));
+        let Ok(found) = once(&self.modelled, key, look);
+        found
     }
 
     fn look(&self, node: &Node, new_array: Option<&NewArraySettings>) -> Result<Info, Error> {
@@ -176,8 +185,10 @@ impl DryRuns {
         settings: &NewArraySettings,
     ) -> Result<u64, Error> {
         let Some(array) = serve::array_with_metadata(node) else { return Ok(0) };
-        let first = self.superblocks(array, settings)?.into_iter().next();
-        Ok(first.map_or(0, |superblock| superblock.data_offset_sectors * SECTOR_BYTES))
+        once(&self.metadata_bytes, (array.clone(), settings.clone()), || {
+            let first = self.superblocks(array, settings)?.into_iter().next();
+            Ok(first.map_or(0, |superblock| superblock.data_offset_sectors * SECTOR_BYTES))
+        })
     }
 
     /// The superblocks that the array in a stack is going to have.
@@ -216,6 +227,21 @@ impl DryRuns {
         let options = options.iter().filter(|(name, _)| name != "metadata").cloned().collect();
         Ok(Node::Layer { name: name.clone(), options, children })
     }
+}
+
+/// What is known of a key, or else found now and known from then on. What fails is not kept.
+fn once<K: Eq + Hash, V: Clone, E>(
+    known: &RefCell<HashMap<K, V>>,
+    key: K,
+    look: impl FnOnce() -> Result<V, E>,
+) -> Result<V, E> {
+    if let Some(value) = known.borrow().get(&key) {
+        return Ok(value.clone());
+    }
+    // It may look at others of the same kind itself.
+    let value = look()?;
+    known.borrow_mut().insert(key, value.clone());
+    Ok(value)
 }
 
 /// Whether a layer is as its own header says.

@@ -275,7 +275,7 @@ fn placed(
     };
     let mut cell =
         with_stack(names, set, axes, node, keeps_all).map_err(|error| place.error(error))?;
-    cell.record.model_errors = names.work.model_errors(&cell);
+    cell.record.model_errors = names.work.model_errors(&cell, names.runs);
     Ok(PlacedCell { cell, place })
 }
 

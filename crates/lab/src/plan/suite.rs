@@ -30,7 +30,7 @@ use super::document::{
 };
 use crate::cell::names::axis_name;
 use crate::cell::{Cell, suite_axis};
-use crate::stacks;
+use crate::stacks::{self, DryRuns};
 use host::Error;
 
 /// How often a suite runs each of its rows itself.
@@ -98,8 +98,8 @@ impl Workloads {
     }
 
     /// How far predictions for a configuration of modelled drives were off, by workload.
-    pub(super) fn model_errors(&self, cell: &Cell) -> Option<ModelErrors> {
-        let modelled = stack::ModelledStack::of(&cell.stack, cell.file_system.is_some())?;
+    pub(super) fn model_errors(&self, cell: &Cell, runs: &DryRuns) -> Option<ModelErrors> {
+        let modelled = runs.modelled(&cell.stack, cell.file_system.is_some())?;
         let of_suite = |workload: &Workload| {
             (workload.suite.clone(), split_name(workload).0.to_owned(), workload.group)
         };
