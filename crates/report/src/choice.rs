@@ -24,10 +24,15 @@ const LINES_MAX: usize = 19;
 pub fn choice_text(choice: &Choice, style: Style) -> StyledText {
     let style = Style { width: style.width.max(WIDTH_MIN), ..style };
     let all = choice.rivals.len();
-    // What is least worth is left out first: in what the last rivals differ, then these themselves.
-    let fewer = (0..=all).rev().map(|detailed| (all, detailed));
-    let fewest = (0..all).rev().map(|shown| (shown, 0));
-    let text = |(shown, detailed)| answer(choice, style, shown, detailed);
+    // What is least worth is left out first: in what the last rivals differ, what drawn parameters
+    // say, then the rivals themselves.
+    let whole = choice.clone();
+    let mut plain = choice.clone();
+    plain.rivals.iter_mut().for_each(|rival| rival.drawn = None);
+    let fewer = (0..=all).rev().map(|detailed| (&whole, all, detailed));
+    let fewest = (0..=all).rev().map(|shown| (&plain, shown, 0));
+    let text =
+        |(choice, shown, detailed): (&Choice, usize, usize)| answer(choice, style, shown, detailed);
     let mut texts = fewer.chain(fewest).map(text);
     let fits = |text: &StyledText| text.lines().count() <= LINES_MAX;
     let first = texts.next();
@@ -272,9 +277,23 @@ fn rows(choice: &Choice) -> Vec<(String, String)> {
         None if choice.figures.are_modelled() => say!(CHOICE_MODEL_UNKNOWN),
         None => say!(CHOICE_SAME_TRIALS),
     };
-    rows.push((say!(CHOICE_HOW_SURE), sure));
+    let drawn = choice.rivals.first().and_then(drawn_text).unwrap_or_default();
+    rows.push((say!(CHOICE_HOW_SURE), sure + &drawn));
     rows.push((say!(CHOICE_NOT_KNOWN), not_known(choice)));
     rows
+}
+
+/// What drawn sets of parameters make of a rival.
+fn drawn_text(rival: &Rival) -> Option<String> {
+    let drawn = rival.drawn?;
+    Some(say!(
+        CHOICE_DRAWN,
+        sets = drawn.sets,
+        name = name(&rival.layout),
+        low = times(drawn.ratios.low, None),
+        high = times(drawn.ratios.high, None),
+        ahead = drawn.ahead
+    ))
 }
 
 fn power_cuts_text(found: &PowerCuts) -> String {

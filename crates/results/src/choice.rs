@@ -137,6 +137,12 @@ pub enum Contrast {
 }
 
 impl Contrast {
+    /// Whether the order of the two is sure.
+    #[must_use]
+    pub fn is_sure(self) -> bool {
+        matches!(self, Self::Faster | Self::Slower)
+    }
+
     /// Of a claim about the other one against the pick.
     #[must_use]
     pub fn of(answer: Answer) -> Self {
@@ -164,6 +170,50 @@ pub struct Rival {
     pub extremes: Vec<WorkloadRatio>,
     /// Its usable bytes less the pick's.
     pub more_bytes: i64,
+    /// How far models of the two were off; none for measured figures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_error: Option<ModelError>,
+    /// What drawn sets of the models' parameters make of the ratio; none where none were drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drawn: Option<DrawnSets>,
+}
+
+/// What sets of parameters, drawn from between what they lie, make of a ratio.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DrawnSets {
+    /// How many.
+    pub sets: u32,
+    /// In how many of them it is faster than the pick.
+    pub ahead: u32,
+    /// The least ratio of a set, and the greatest.
+    pub ratios: Bounds,
+    /// How far the widest set is from the model as it stands, as a factor of 1 or more.
+    pub factor: f64,
+}
+
+impl Rival {
+    /// Takes in the ratios of drawn sets: what is sure has to differ by more than the class's error
+    /// and the widest set together.
+    pub fn widen(&mut self, ratios: &[f64]) {
+        let low = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = ratios.iter().copied().fold(0.0, f64::max);
+        if ratios.is_empty() || low <= 0.0 || self.ratio <= 0.0 {
+            return;
+        }
+        let factor = (self.ratio / low).max(high / self.ratio).max(1.0);
+        let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        self.drawn = Some(DrawnSets {
+            sets: count(ratios.len()),
+            ahead: count(ratios.iter().filter(|ratio| **ratio > 1.0).count()),
+            ratios: Bounds { low, high },
+            factor,
+        });
+        let reach = self.model_error.map(|known| (1.0 + known.error) * factor);
+        let is_beyond = reach.is_some_and(|reach| self.ratio.max(1.0 / self.ratio) >= reach);
+        if self.contrast.is_sure() && !is_beyond {
+            self.contrast = Contrast::Indicated;
+        }
+    }
 }
 
 /// What a cache before a layout does with writes.
@@ -326,4 +376,56 @@ pub struct Choice {
     pub command: String,
     /// What md makes it with.
     pub md_commands: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sure(ratio: f64, error: f64) -> Rival {
+        let layout = Layout {
+            scheme: Scheme::Stripe,
+            copies: 1,
+            drives: 2,
+            spares: 0,
+            chunk_bytes: None,
+            usable_bytes: 1,
+            survives: 0,
+            pairs: Share { count: 0, of: 1 },
+        };
+        Rival {
+            layout,
+            ratio,
+            interval: None,
+            contrast: Contrast::Slower,
+            extremes: Vec::new(),
+            more_bytes: 0,
+            model_error: Some(ModelError { error, cases: 20 }),
+            drawn: None,
+        }
+    }
+
+    /// The class says 1.5 at most, and the ratio is 1/1.8: sure, as long as the sets move it by
+    /// less than 1.2.
+    #[test]
+    fn drawn_sets_take_away_what_was_sure() {
+        let with = |ratios: &[f64]| {
+            let mut rival = sure(1.0 / 1.8, 0.5);
+            rival.widen(ratios);
+            rival
+        };
+        let near = with(&[0.5, 0.55, 0.6]);
+        assert!(near.contrast == Contrast::Slower && near.drawn.unwrap().factor < 1.2, "{near:?}");
+        let wide = with(&[0.55, 0.7]);
+        assert_eq!((wide.contrast, wide.drawn.unwrap().ahead), (Contrast::Indicated, 0));
+        let other = with(&[0.3, 0.55, 1.1]);
+        let drawn = other.drawn.unwrap();
+        assert_eq!((other.contrast, drawn.sets, drawn.ahead), (Contrast::Indicated, 3, 1));
+        assert_eq!((drawn.ratios.low, drawn.ratios.high), (0.3, 1.1));
+        // Nothing drawn changes nothing, and what was not sure does not become so.
+        assert_eq!(with(&[]), sure(1.0 / 1.8, 0.5));
+        let mut open = Rival { contrast: Contrast::Same, ..sure(1.0, 0.5) };
+        open.widen(&[1.0, 1.01]);
+        assert_eq!(open.contrast, Contrast::Same);
+    }
 }

@@ -1049,6 +1049,7 @@ impl Builder<'_> {
                     keep_first_bytes: self.size(settings, "keep_first")?.unwrap_or(0),
                     link: settings.get("link").map(str::to_owned),
                     size_bytes: self.size(settings, "size")?,
+                    draw: settings.number("draw")?,
                 };
                 self.models += 1;
                 let seed = self.context.seed;

@@ -14,6 +14,8 @@ pub struct DriveFacts {
     pub size_bytes: u64,
     /// Whether the model says how it writes.
     pub writes_are_modelled: bool,
+    /// Whether any parameter is known only as between two values: then sets can be drawn.
+    pub has_intervals: bool,
     /// How long its whole medium takes to be written from end to end at full speed, in seconds;
     /// none where that is not known: shingles, and NVMe drives of which no source states when
     /// their fast region is full.
@@ -32,6 +34,7 @@ pub fn drive_facts(model: &str) -> Result<DriveFacts, String> {
         size_bytes: Geometry::new(&parameters).capacity(),
         whole_seconds: whole_seconds(&parameters).filter(|_| writes_are_modelled),
         writes_are_modelled,
+        has_intervals: parameters.has_intervals(),
         title: parameters.title,
     })
 }

@@ -758,6 +758,12 @@ pub static LEAVES: &[LeafRow] = &[
                 default: "the model's",
                 help: "no more than so much of its start is used: the outer tracks",
             },
+            OptionRow {
+                name: "draw",
+                takes: ValueKind::Count,
+                default: "as the model says",
+                help: "its parameters are drawn from their intervals: another set for each number",
+            },
         ],
         help: "a modelled disk: the times of a real one",
     },

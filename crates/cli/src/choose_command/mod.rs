@@ -283,6 +283,7 @@ fn tell(
     let (mut choice, layout) = answer.inspect_err(|_| {
         output.note(&say!(RUN_REPORT, path = report.page.display()));
     })?;
+    question.draw(&mut choice, &*signals::stop_flag()?)?;
     if layout.members.iter().all(|member| matches!(member, Member::Path(_))) {
         choice.command = make::command(&report.folder, &layout);
     }

@@ -47,6 +47,8 @@ pub struct ModelOptions {
     pub link: Option<String>,
     /// No more than so many bytes of its start are used: the outer tracks.
     pub size_bytes: Option<u64>,
+    /// Which set of parameters is drawn from their intervals; those of the model without it.
+    pub draw: Option<u64>,
 }
 
 /// The links of one machine: disks that name the same one share it, in one stack or in several. A
@@ -184,7 +186,10 @@ impl ModelDevice {
             let text = error.to_string();
             Error::with_source(ErrorKind::Invalid, "", error).retold(text)
         })?;
-        Self::new(address, &parameters, options, seed, links)
+        let drawn = options.draw.map(|set| parameters.drawn(set)).transpose().map_err(|error| {
+            Error::new(ErrorKind::Invalid, format!("model:{address}: draw: {error}"))
+        })?;
+        Self::new(address, &drawn.unwrap_or(parameters), options, seed, links)
     }
 
     /// A disk of these parameters, which calls itself `model:ADDRESS`.
@@ -210,6 +215,9 @@ impl ModelDevice {
         }
         if let Some(bytes) = options.size_bytes {
             node = node.with("size", size_text(bytes));
+        }
+        if let Some(set) = options.draw {
+            node = node.with("draw", set);
         }
         let name = options.link.as_ref().unwrap_or(&parameters.link.name);
         let new_link = || {

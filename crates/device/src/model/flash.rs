@@ -73,6 +73,30 @@ impl FlashParameters {
         ]
     }
 
+    /// The quantities that may be drawn: all that have an interval somewhere.
+    pub(super) fn quantities_mut(&mut self) -> [&mut Quantity<f64>; 18] {
+        [
+            &mut self.channels,
+            &mut self.dies,
+            &mut self.page,
+            &mut self.program_unit,
+            &mut self.read_time,
+            &mut self.region_program_time,
+            &mut self.program_time,
+            &mut self.folding_program_time,
+            &mut self.bits,
+            &mut self.suspend_time,
+            &mut self.channel_rate,
+            &mut self.read_command_time,
+            &mut self.write_command_time,
+            &mut self.region,
+            &mut self.fold_rate,
+            &mut self.fold_after,
+            &mut self.spare,
+            &mut self.flush_time,
+        ]
+    }
+
     /// Every parameter, as `model show` prints it.
     pub(super) fn rows(&self) -> Vec<ParameterRow> {
         let named = |(name, _, quantity): (&str, &str, &Quantity<f64>)| {

@@ -11,13 +11,15 @@
 
 use std::path::Path;
 
+use reactor::derive_seed;
 use reactor::plain_file::{self, Links};
 use serde::Deserialize;
 
 use super::catalogue::built_in;
 use super::data_sheet::{self, SheetModel};
 use super::flash::FlashParameters;
-use super::quantity::{Value, check_quantity, on_one_line, refuse, row};
+use super::quantity::{Value, check_quantity, draw, on_one_line, refuse, row};
+use super::random::Random;
 
 pub use super::quantity::{ModelError, Origin, ParameterRow, Quantity};
 
@@ -50,6 +52,9 @@ pub enum Hold {
 }
 
 impl Value for DestageRule {
+    fn between(low: &DestageRule, _: &DestageRule, _: f64) -> DestageRule {
+        *low
+    }
     fn text(&self) -> String {
         let rule = match self {
             DestageRule::AtOnce => "at once",
@@ -61,6 +66,9 @@ impl Value for DestageRule {
 }
 
 impl Value for Hold {
+    fn between(low: &Hold, _: &Hold, _: f64) -> Hold {
+        *low
+    }
     fn text(&self) -> String {
         let hold = match self {
             Hold::Burst => "burst",
@@ -102,6 +110,13 @@ macro_rules! parameter_table {
                         $optional_unit)?;
                 })*
                 Ok(())
+            }
+
+            fn draw(&mut self, share: &mut dyn FnMut() -> f64) {
+                $(draw(&mut self.$required, share);)*
+                $(if let Some(quantity) = &mut self.$optional {
+                    draw(quantity, share);
+                })*
             }
 
             fn rows(&self) -> Vec<ParameterRow> {
@@ -296,6 +311,8 @@ const DISK_OF_SSD: [&str; 8] = [
 
 /// The folder, under the current one, whose models are found by name before the built-in ones.
 pub const MODELS_FOLDER: &str = "models";
+/// Intervals that bound one another are drawn anew where they do not fit, so often at most.
+const DRAWS_MAX: u32 = 100;
 /// The most that is read of a model's file, which a plan of a stranger's may name, in bytes.
 const MODEL_MAX_BYTES: u64 = 4 << 20;
 
@@ -378,6 +395,35 @@ impl Parameters {
             )?;
         }
         Ok(())
+    }
+
+    /// Whether anything is known only as between two values.
+    #[must_use]
+    pub fn has_intervals(&self) -> bool {
+        self.rows().iter().any(|row| !row.interval.is_empty())
+    }
+
+    /// The same drive with parameters drawn from their intervals, each evenly and by itself; the
+    /// same number draws the same set. The link, which others may share, stays as it is.
+    ///
+    /// # Errors
+    /// Intervals of which no draw makes a disk: what is wrong with the last one.
+    pub fn drawn(&self, set: u64) -> Result<Parameters, ModelError> {
+        let mut random = Random::new(derive_seed(set, "drawn parameters", 0));
+        let mut share = || random.fraction();
+        let mut wrong = Ok(());
+        for _ in 0..DRAWS_MAX {
+            let mut drawn = self.clone();
+            drawn.disk.draw(&mut share);
+            if let Some(flash) = &mut drawn.flash {
+                flash.quantities_mut().into_iter().for_each(|quantity| draw(quantity, &mut share));
+            }
+            wrong = drawn.check();
+            if wrong.is_ok() {
+                return Ok(drawn);
+            }
+        }
+        wrong.map(|()| self.clone())
     }
 
     /// Every parameter, in the order of the file.
@@ -611,6 +657,42 @@ mod tests {
             };
             assert_eq!(rows(&parameters.to_toml()), rows(text));
         }
+    }
+
+    /// Sets lie between what was said, differ, and are the same again; what has no interval stays.
+    #[test]
+    fn parameters_are_drawn_from_their_intervals() {
+        for name in ["maxtor-6y200p0", "wd-red-plus-8tb", "samsung-870-evo-1tb"] {
+            let model = Parameters::load(name).expect("a built-in model");
+            assert!(model.has_intervals(), "{name}");
+            let mut seen = Vec::new();
+            for set in 1..=20 {
+                let drawn = model.drawn(set).expect("a set that makes a disk");
+                assert_eq!(drawn, model.drawn(set).expect("the same"), "{name}, set {set}");
+                for (row, own) in drawn.rows().iter().zip(model.rows()) {
+                    if own.interval.is_empty() {
+                        assert_eq!(row.value, own.value, "{name}, set {set}: {}", own.name);
+                        continue;
+                    }
+                    let ends: Vec<f64> = own
+                        .interval
+                        .trim_matches(['[', ']'])
+                        .split(", ")
+                        .map(|end| end.parse().expect("a number"))
+                        .collect();
+                    let value: f64 = row.value.parse().expect("a number");
+                    let near = 512.0_f64.min(ends[1]);
+                    let is_in = (ends[0] - near..=ends[1] + near).contains(&value);
+                    assert!(is_in, "{name}, set {set}: {} of {value}", own.name);
+                }
+                assert!(!seen.contains(&drawn), "{name}, set {set}");
+                seen.push(drawn);
+            }
+        }
+        let mut planted = parameters();
+        planted.disk.write_window.interval = Some([0, 0]);
+        let error = planted.drawn(1).expect_err("no window").to_string();
+        assert!(error.contains("disk.write_window"), "{error}");
     }
 
     #[test]

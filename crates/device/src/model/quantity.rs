@@ -50,9 +50,25 @@ impl<T: Clone> Quantity<T> {
     }
 }
 
-/// How values are written to a model file and shown.
+/// Draws the value from its interval, if it has one; `share` is asked for from 0 to 1. What is
+/// counted stays whole.
+pub(super) fn draw<T: Value>(quantity: &mut Quantity<T>, share: &mut dyn FnMut() -> f64) {
+    if let Some([low, high]) = &quantity.interval {
+        let drawn = T::between(low, high, share());
+        quantity.value = if quantity.unit == "count" { drawn.whole() } else { drawn };
+    }
+}
+
+/// How values are written to a model file and shown, and drawn from an interval.
 pub(super) trait Value: Clone {
     fn text(&self) -> String;
+    /// What lies at this share of the way from one to the other; the first where nothing lies
+    /// between.
+    fn between(low: &Self, high: &Self, share: f64) -> Self;
+    /// The nearest whole number.
+    fn whole(self) -> Self {
+        self
+    }
     /// What is wrong with it, if anything.
     fn fault(&self) -> Option<&'static str> {
         None
@@ -63,11 +79,23 @@ impl Value for u64 {
     fn text(&self) -> String {
         self.to_string()
     }
+    fn between(low: &u64, high: &u64, share: f64) -> u64 {
+        // Sizes are whole sectors.
+        let unit = if low.is_multiple_of(512) && high.is_multiple_of(512) { 512 } else { 1 };
+        let drawn = *low as f64 + (*high as f64 - *low as f64) * share;
+        (drawn / unit as f64).round() as u64 * unit
+    }
 }
 
 impl Value for f64 {
     fn text(&self) -> String {
         format!("{self:?}")
+    }
+    fn between(low: &f64, high: &f64, share: f64) -> f64 {
+        low + (high - low) * share
+    }
+    fn whole(self) -> f64 {
+        self.round()
     }
     fn fault(&self) -> Option<&'static str> {
         (!self.is_finite() || *self < 0.0).then_some("must be a number that is not negative")
@@ -75,6 +103,10 @@ impl Value for f64 {
 }
 
 impl Value for Vec<[f64; 2]> {
+    fn between(low: &Self, high: &Self, share: f64) -> Self {
+        let knots = low.iter().zip(high);
+        knots.map(|(low, high)| [low[0], f64::between(&low[1], &high[1], share)]).collect()
+    }
     fn text(&self) -> String {
         let knots: Vec<String> =
             self.iter().map(|[at, rate]| format!("[{at:?}, {rate:?}]")).collect();

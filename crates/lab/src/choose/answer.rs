@@ -132,9 +132,19 @@ impl Question {
         shape: Shape,
         chunk_bytes: Option<u64>,
     ) -> Option<&'a Configuration> {
+        self.configuration_of(run, set_name(self, shape), (shape, chunk_bytes))
+    }
+
+    /// The same over a set of members.
+    pub(super) fn configuration_of<'a>(
+        &self,
+        run: &'a Run,
+        members: String,
+        (shape, chunk_bytes): (Shape, Option<u64>),
+    ) -> Option<&'a Configuration> {
         let layout = self.layout(shape, chunk_bytes);
         let wanted = [
-            ("members", Some(set_name(self, shape))),
+            ("members", Some(members)),
             ("level", Some(layout.level_name().to_owned())),
             ("layout", layout.md_layout()),
             ("chunk", chunk_bytes.map(block::size_text)),
@@ -187,10 +197,14 @@ impl Question {
             let id = &entry.configuration.id;
             let claim = versus.score(id)?.versus_baseline.as_ref()?;
             let layout = self.facts(entry.shape, entry.chunk_bytes);
+            // Of the two sides of a comparison the wider class counts, and the fewer cases.
+            let both = error.and_then(|own| Some(own.and(model_error(entry.configuration)?)));
             Some(Rival {
                 ratio: claim.gain(),
                 interval: claim.gain_interval().map(Into::into),
-                contrast: contrast(claim, self.figures(), error),
+                contrast: contrast(claim, self.figures(), both),
+                model_error: both,
+                drawn: None,
                 extremes: extremes(comparison, id),
                 more_bytes: difference(layout.usable_bytes, own.usable_bytes),
                 layout,

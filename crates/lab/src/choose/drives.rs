@@ -198,6 +198,11 @@ impl Drives {
         self.facts().all(|facts| facts.writes_are_modelled)
     }
 
+    /// Whether sets of any model's parameters can be drawn.
+    pub(super) fn any_interval(&self) -> bool {
+        self.facts().any(|facts| facts.has_intervals)
+    }
+
     fn facts(&self) -> impl Iterator<Item = stack::DriveFacts> {
         self.all.iter().filter_map(Drive::facts)
     }

@@ -11,6 +11,7 @@
 mod answer;
 mod cached;
 mod candidates;
+mod drawn;
 mod drives;
 mod erased;
 mod layout;

@@ -183,6 +183,16 @@ impl Question {
         format!("devices = {}", list(drives.iter().filter_map(|drive| path(&drive.member))))
     }
 
+    /// The modelled drives with one more option each.
+    pub(super) fn models_with(&self, count: usize, option: &str) -> Vec<String> {
+        let models = self.drives.all[..count].iter().filter_map(|drive| drive.model.as_ref());
+        // A model's own options stand behind a `?` already.
+        let with = |model: &String| {
+            format!("{model}{}{option}", if model.contains('?') { '&' } else { '?' })
+        };
+        models.map(with).collect()
+    }
+
     /// One layout under a heading, as a configuration or as what others are compared with.
     pub(super) fn put_layout(
         &self,

@@ -116,7 +116,9 @@ impl Question {
         }
         self.race(stop)?;
         let run = passing_run(&self.plan()?.1, stop)?;
-        self.answer(&run)
+        let (mut choice, layout) = self.answer(&run)?;
+        self.draw(&mut choice, stop)?;
+        Ok((choice, layout))
     }
 
     /// Leaves out what parts of a recording show to be far behind. Of each scheme the best stays,

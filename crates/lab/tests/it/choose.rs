@@ -218,3 +218,52 @@ fn a_cache_before_the_winner_is_replayed() {
     let ratios = cached("writes.csv", 64 << 20, &mut writes);
     assert!(ratios[1] >= ratios[0] && ratios[0] < 1.1, "{ratios:?}");
 }
+
+/// Sets are drawn from where parameters may lie: the same again, wide where the model says so, and
+/// none of what no model knows only as between two values.
+#[test]
+fn sets_of_parameters_move_the_answer_as_far_as_their_intervals_are_wide() {
+    let folder = tempfile::tempdir().unwrap();
+    let drawn = |name: &str, intervals: &[&str]| {
+        let known = device_text();
+        let mut text = known.clone();
+        for interval in intervals {
+            let (key, between) = interval.split_once(' ').unwrap();
+            let line = text.lines().find(|line| line.starts_with(&format!("{key} ="))).unwrap();
+            let own = line.split("origin").next().unwrap();
+            let wide =
+                format!("{own}origin = \"assumed\", interval = {between}, note = \"planted\" }}");
+            text = text.replace(line, &wide);
+        }
+        let path = folder.path().join(format!("{name}.toml"));
+        std::fs::write(&path, text).unwrap();
+        let words = ["4".to_owned(), "x".to_owned(), path.display().to_string()];
+        let question = Question { drives: Drives::read(&words, false).unwrap(), ..question(1) };
+        let question = Question { survive: 1, ..question };
+        let (mut choice, _) = question.answer(&run(&question.plan().unwrap().1)).unwrap();
+        let stop = AtomicBool::new(false);
+        question.draw(&mut choice, &stop).unwrap();
+        let mut again = choice.clone();
+        question.draw(&mut again, &stop).unwrap();
+        assert_eq!(again, choice, "{name}");
+        choice.rivals[0].drawn
+    };
+    assert_eq!(drawn("none", &[]), None);
+    let narrow = drawn("narrow", &["seek_root [14.29, 14.31]"]).unwrap();
+    let wide = ["seek_root [3.0, 40.0]", "rate_at_start [20e6, 200e6]", "settle [0.0, 9.0]"];
+    let wide = drawn("wide", &wide).unwrap();
+    println!("{narrow:?} {wide:?}");
+    assert_eq!((narrow.sets, wide.sets), (20, 20));
+    assert!(narrow.factor < 1.05 && wide.factor > narrow.factor, "{narrow:?} {wide:?}");
+}
+
+/// A model of which nothing is known only as between two values.
+fn device_text() -> String {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path.join("../../models/maxtor-6y200p0.toml")).unwrap();
+    let without = |line: &str| match line.split_once("interval = ") {
+        Some((head, tail)) => format!("{head}{}", tail.split_once("], ").unwrap().1),
+        None => line.to_owned(),
+    };
+    text.lines().map(without).collect::<Vec<_>>().join("\n")
+}

@@ -655,6 +655,7 @@ words::catalogue! {
     CHOICE_HOW_SURE: "how sure", "確かさ";
     CHOICE_MODEL_ERROR: "95 % of such models were off by {factor} times at most ({cases} published cases): smaller differences only measuring tells", "この種のモデルの 95 % は誤差が {factor} 倍以内(公表された {cases} 例)。それより小さな差は測定しないと分からない";
     CHOICE_MODEL_NEAREST: "95 % of models of the nearest published arrays were off by {factor} times at most: smaller differences only measuring tells", "最も近い公表アレイのモデルの 95 % は誤差が {factor} 倍以内。それより小さな差は測定しないと分からない";
+    CHOICE_DRAWN: "; of {sets} drawn sets of parameters {ahead} have {name} ahead, {low} to {high}", "。パラメーターを範囲内で {sets} 組引くと {ahead} 組で {name} が上回る({low}～{high})";
     CHOICE_SAME_TRIALS: "picked by the trials that it is compared by, which flatters it: measured again, others may come nearer", "選択と比較に同じ測定を使うため、選んだ構成がやや有利に見える。再測定では差が縮むことがある";
     CHOICE_MODEL_UNKNOWN: "no such model was held against a published figure", "この種のモデルを公表値と比べた例はない";
     CHOICE_NOT_KNOWN: "not known", "不明な点";

@@ -3,8 +3,8 @@
 use report::{Style, choice_text};
 use results::ModelError;
 use results::choice::{
-    Choice, Condition, Contrast, DriveGroup, Figures, Layout, PowerCuts, Rebuild, RemovedLayout,
-    Rival, Scheme, Share, WorkloadRatio,
+    Bounds, Choice, Condition, Contrast, DrawnSets, DriveGroup, Figures, Layout, PowerCuts,
+    Rebuild, RemovedLayout, Rival, Scheme, Share, WorkloadRatio,
 };
 use words::{Language, in_language};
 
@@ -36,6 +36,8 @@ fn rival(layout: Layout, ratio: f64, more: i64, contrast: Contrast) -> Rival {
         contrast,
         extremes: vec![one("small accesses", ratio * 0.6), one("reading images", ratio * 1.5)],
         more_bytes: more * 1_000_000_000_000,
+        model_error: None,
+        drawn: None,
     }
 }
 
@@ -111,6 +113,16 @@ fn an_answer_is_nineteen_lines_of_eighty_columns_at_most() {
     uneven.removed[0].by = Condition::SmallDrive { usable_bytes: TERABYTE };
     uneven.has_flash = true;
     uneven.writes_are_modelled = false;
+    let mut drawn = choice();
+    drawn.same_chunks = None;
+    drawn.degraded = None;
+    drawn.rivals[0].drawn = Some(DrawnSets {
+        sets: 20,
+        ahead: 3,
+        ratios: Bounds { low: 0.91, high: 1.12 },
+        factor: 1.14,
+    });
+    uneven.rivals[0].drawn = drawn.rivals[0].drawn;
     for language in Language::ALL {
         for choice in [choice(), stripe.clone(), uneven.clone()] {
             let text = text(&choice, language);
@@ -123,6 +135,9 @@ fn an_answer_is_nineteen_lines_of_eighty_columns_at_most() {
     // Whatever is left out for room, this is not.
     assert!(text(&stripe, Language::English).contains("survives no drive: one that dies takes"));
     assert!(text(&uneven, Language::English).contains("1 of 500 GB left out"));
+    let words = text(&drawn, Language::English).split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = "of 20 drawn sets of parameters 3 have RAID 10 f2 ahead, 0.9× to 1.1×";
+    assert!(words.contains(said), "{words}");
 }
 
 #[test]
