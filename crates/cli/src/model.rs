@@ -32,21 +32,22 @@ Examples:
   raidloom model fit figures.csv --facts drive.facts.toml > my-disk.toml
   raidloom model fit --device /dev/sdb > my-disk.toml
   raidloom model fit sdb.samples.csv
+  raidloom model fit --device model:st340015a --scratch 1GiB+2GiB
 
 The model's file goes to standard output; how far it is from each figure goes to standard
 error. Only sequential and random rows are fitted; mixed rows stay a check.
 models/data/*.facts.toml show what a facts file holds.
 
-A device is only read. Every sample is kept in a CSV, from which the fit can be repeated; what
-reads do not tell is assumed, and said. A drive that does something that the model does not have
-is called unexplained.")]
+A device is only read, but for the range that --scratch names. Every sample is kept in a CSV, from
+which the fit can be repeated; what its answers do not tell is assumed, and said. A drive that does
+something that the model does not have is called unexplained.")]
     Fit {
         /// A name from `model show`, or the path of a CSV: test,request_bytes,kB_per_s,io_per_s,
         /// or the samples of a device
         #[arg(required_unless_present = "device")]
         figures: Option<String>,
 
-        /// Measure this drive by reads, for some minutes; a stack of one disk
+        /// Measure this drive by its answers, for some minutes; a stack of one disk
         #[arg(long, value_name = "PATH", conflicts_with_all = ["figures", "facts"])]
         device: Option<String>,
 
@@ -64,6 +65,11 @@ is called unexplained.")]
         #[arg(long, value_name = "FILE", requires = "device", conflicts_with = "figures")]
         samples: Option<PathBuf>,
 
+        /// Write there too, over what is in it, for what only writes show: bytes OFFSET+LENGTH of a
+        /// modelled disk or a file, or all
+        #[arg(long, value_name = "RANGE", requires = "device", conflicts_with = "figures")]
+        scratch: Option<String>,
+
         /// What is known of the drive without measuring [default: FIGURES with .facts.toml instead
         /// of .csv]
         #[arg(long, value_name = "FILE")]
@@ -79,8 +85,8 @@ pub(crate) fn model(output: &Output, verb: &ModelVerb) -> Result<(), Failure> {
     match verb {
         ModelVerb::Show { model: None } => list(output),
         ModelVerb::Show { model: Some(model) } => show(output, model),
-        ModelVerb::Fit { device: Some(device), time, samples, .. } => {
-            model_fit::fit_device(output, device, time, samples.as_deref())
+        ModelVerb::Fit { device: Some(device), time, samples, scratch, .. } => {
+            model_fit::fit_device(output, device, time, samples.as_deref(), scratch.as_deref())
         }
         ModelVerb::Fit { figures, facts, .. } => {
             fit_model(output, figures.as_deref().unwrap_or_default(), facts.as_deref())

@@ -1,10 +1,11 @@
 //! `raidloom model fit --device`: a model of a drive from its own answers.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use block::{Blocking, Device, Node, Reactor};
+use block::{Blocking, Device, Node, Reactor, size_text};
 use device::model::probe::{
     self, FitFailure, MeasureError, MissingReason, NotFound, Samples, Solution,
 };
@@ -26,6 +27,7 @@ pub(crate) fn fit_device(
     device: &str,
     time: &str,
     samples: Option<&Path>,
+    scratch: Option<&str>,
 ) -> Result<(), Failure> {
     let limit = stack::size::parse_duration(time)
         .map_err(|error| Failure::usage(format!("--time {time}: {error}")))?;
@@ -39,15 +41,36 @@ pub(crate) fn fit_device(
         )));
     }
     let guard = Guard::new(Consent::default());
-    let context = BuildContext { read_only: true, ..BuildContext::new(&guard) };
+    if let Some(path) = node.file_path().filter(|path| scratch.is_some() && is_disk(path)) {
+        return Err(Failure::refused(format!(
+            "--scratch: {} is a block device; so far only models and files are written to",
+            path.display()
+        )));
+    }
+    let context = BuildContext { read_only: scratch.is_none(), ..BuildContext::new(&guard) };
     let stack = stack::build(&node, &context)?;
+    let size_bytes = stack.device.info().size_bytes;
+    let range = scratch
+        .map(|text| {
+            scratch_range(text, size_bytes)
+                .map_err(|why| Failure::usage(format!("--scratch {text}: {why}")))
+        })
+        .transpose()?;
     let is_modelled = matches!(&node, Node::Leaf { scheme, .. } if scheme == "model");
     let reactor = if is_modelled { Reactor::virtual_clock() } else { Reactor::wall()? };
     if let Some(path) = node.file_path() {
         refuse_in_use(&*stack.device, &reactor, &path)?;
     }
-    output.progress(&format!("measuring {device} by reads alone, for at most {time}"));
-    let measured = probe::measure(&*stack.device, &reactor, limit);
+    let how = match &range {
+        None => "by reads alone".to_owned(),
+        Some(range) => format!(
+            "by reads, and by writes over {} from byte {} on",
+            size_text(range.end - range.start),
+            range.start
+        ),
+    };
+    output.progress(&format!("measuring {device} {how}, for at most {time}"));
+    let measured = probe::measure(&*stack.device, &reactor, limit, range);
     let measured = measured.map_err(|error| match error {
         MeasureError::Failed(error) => Failure::from(error).at(device),
         other => Failure::failed(format!("{device}: {other}")).because(other),
@@ -59,6 +82,36 @@ pub(crate) fn fit_device(
         file = kept.display(),
     ));
     show(output, &measured, &name)
+}
+
+/// Whether a path leads to a block device.
+fn is_disk(path: &Path) -> bool {
+    block_number(path).is_some()
+}
+
+/// The bytes that may be written over: `OFFSET+LENGTH`, or all there are.
+fn scratch_range(text: &str, size_bytes: u64) -> Result<Range<u64>, String> {
+    /// Places are whole pages.
+    const UNIT: u64 = 4096;
+    if text == "all" {
+        return Ok(0..size_bytes / UNIT * UNIT);
+    }
+    let size = |text: &str| stack::size::parse(text).map(|size| size.bytes);
+    let parts = text.split_once('+').ok_or("expected OFFSET+LENGTH, such as 1GiB+2GiB, or all")?;
+    let (offset, length) = (size(parts.0), size(parts.1));
+    let offset = offset.map_err(|error| error.to_string())?;
+    let length = length.map_err(|error| error.to_string())?;
+    let end = offset.checked_add(length).filter(|end| *end <= size_bytes);
+    match end {
+        None => Err(format!("the device ends at byte {size_bytes}")),
+        Some(_) if length < probe::SCRATCH_MIN => {
+            Err(format!("at least {} are needed", size_text(probe::SCRATCH_MIN)))
+        }
+        Some(end) if offset % UNIT != 0 || end % UNIT != 0 => {
+            Err("it begins and ends at whole 4 KiB".to_owned())
+        }
+        Some(end) => Ok(offset..end),
+    }
 }
 
 /// Fits a model to samples that were kept.
@@ -124,11 +177,13 @@ fn refuse_noise(path: &Path, all: u64, own: u64) -> Result<(), Failure> {
 /// Why a parameter is assumed.
 fn reason(why: MissingReason) -> &'static str {
     match why {
-        MissingReason::Writes => "only writes show it, and nothing was written",
+        MissingReason::Writes => "only writes show it, and nothing was written (--scratch)",
         MissingReason::OneDrive => "it takes several drives",
         MissingReason::Time => "the time was over",
         MissingReason::TooShort => "it is shorter than what a command takes anyway",
         MissingReason::TooMany => "two reads never had to wait for one another",
+        MissingReason::Order => "only the order of many writes would show it",
+        MissingReason::Extents => "the cache had no room for more extents before it was full",
     }
 }
 
@@ -187,6 +242,9 @@ fn remarks(solution: &Solution) -> String {
             )
         }
     };
+    if let Some(error) = solution.check.map(|check| check.writes_error).filter(|one| *one != 0.0) {
+        text += &format!("; durable writes are off by {:+.1} %", error * 100.0);
+    }
     if solution.check.is_some_and(|check| check.is_unexplained()) {
         text += "\nthe drive does something that the model does not have: take none of its figures \
             for this drive's";
@@ -207,6 +265,7 @@ fn document(solution: &Solution, toml: &str) -> Value {
             "distribution_error": check.distribution_error,
             "seek_error": check.seek_error,
             "runs_error": check.runs_error,
+            "writes_error": check.writes_error,
             "unexplained": check.is_unexplained(),
         })
     });
@@ -228,5 +287,22 @@ mod tests {
         let error = refused(100, 94).expect_err("in use").to_string();
         assert!(error.contains("/dev/sdz: it is in use: 6 % of the requests of 2s"), "{error}");
         assert_eq!(error.lines().count(), 1, "{error}");
+    }
+
+    #[test]
+    fn a_scratch_range_lies_in_the_device() {
+        let of = |text: &str| scratch_range(text, 4 << 30);
+        assert_eq!(of("all"), Ok(0..4 << 30));
+        assert_eq!(of("1GiB+2GiB"), Ok(1 << 30..3 << 30));
+        for (text, why) in [
+            ("2GiB", "expected OFFSET+LENGTH"),
+            ("3GiB+2GiB", "ends at byte 4294967296"),
+            ("0+128MiB", "at least 256MiB"),
+            ("512+1GiB", "whole 4 KiB"),
+            ("x+1GiB", "x"),
+        ] {
+            let error = of(text).expect_err(text);
+            assert!(error.contains(why), "{error}");
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! The probes.
 
 use std::fmt;
+use std::ops::Range;
 use std::time::Duration;
 
-use block::{BufMut, Channel, Completion, Device, Error, Op, Reactor, Request, Time};
+use block::{BufMut, Channel, Completion, Device, Error, Op, Reactor, Support, Time};
 
 use super::super::random::Random;
 use super::flash;
@@ -11,7 +12,7 @@ use super::solve::{self, QUEUE_MAX, Rotation};
 use super::{Probe, Sample, Samples};
 
 const SECTOR: u64 = 512;
-const MIB: u64 = 1 << 20;
+pub(super) const MIB: u64 = 1 << 20;
 /// A read that takes longer is given up: the device hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Steps of the halving, after as many angles.
@@ -25,7 +26,7 @@ const SIZE_MIN: u64 = 256 << 20;
 pub enum MeasureError {
     /// It failed a read, or the clock did.
     Failed(Error),
-    /// It gave no answer to a read at this place.
+    /// It gave no answer to a request at this place.
     Hangs {
         /// In bytes.
         offset: u64,
@@ -40,7 +41,7 @@ impl fmt::Display for MeasureError {
             MeasureError::Failed(error) => write!(formatter, "{error}"),
             MeasureError::Hangs { offset } => write!(
                 formatter,
-                "a read at byte {offset} had no answer for {} s: the drive hangs, or is asleep",
+                "a request at byte {offset} had no answer for {} s: the drive hangs, or is asleep",
                 PATIENCE.as_secs()
             ),
             MeasureError::Small => {
@@ -58,8 +59,9 @@ impl From<Error> for MeasureError {
     }
 }
 
-/// Measures a device by reads alone, for no longer than `limit` and what is under way then: later
-/// probes are left out.
+/// Measures a device for no longer than `limit` and what is under way then: later probes are left
+/// out. It is only read, but for the `scratch` range of bytes, where there is one: what lies in it
+/// is written over if the device turns.
 ///
 /// # Errors
 /// What the device failed with, or where it hangs.
@@ -67,6 +69,7 @@ pub fn measure(
     device: &dyn Device,
     reactor: &Reactor,
     limit: Duration,
+    scratch: Option<Range<u64>>,
 ) -> Result<Samples, MeasureError> {
     let size_bytes = device.info().size_bytes;
     if size_bytes < SIZE_MIN {
@@ -80,6 +83,8 @@ pub fn measure(
         samples: Samples { size_bytes, all: Vec::new() },
         random: Random::new(1),
         done: Vec::new(),
+        scratch,
+        is_durable: device.info().fua == Support::Native,
     };
     prober.cached()?;
     prober.rates()?;
@@ -96,27 +101,44 @@ pub fn measure(
         prober.strides()?;
     }
     prober.check()?;
+    if let Some(turning) = solve::turning(&prober.samples) {
+        prober.writes(&turning)?;
+    }
     Ok(prober.samples)
 }
 
-struct Prober<'a> {
+/// What a drive is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Request {
+    Read,
+    Write,
+    /// On the media when it is answered.
+    DurableWrite,
+    Flush,
+}
+
+pub(super) struct Prober<'a> {
     channel: Box<dyn Channel>,
     reactor: &'a Reactor,
     /// When no further probe begins.
     end: Time,
-    block: u64,
-    samples: Samples,
+    pub(super) block: u64,
+    pub(super) samples: Samples,
     random: Random,
     done: Vec<Completion>,
+    /// Where may be written.
+    pub(super) scratch: Option<Range<u64>>,
+    /// Whether it takes writes that are durable when they are answered.
+    pub(super) is_durable: bool,
 }
 
 impl Prober<'_> {
-    fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.reactor.now() >= self.end
     }
 
     /// Somewhere among the first bytes, in whole blocks.
-    fn place(&mut self, below: u64) -> u64 {
+    pub(super) fn place(&mut self, below: u64) -> u64 {
         self.random.below(below / self.block) * self.block
     }
 
@@ -127,7 +149,7 @@ impl Prober<'_> {
     }
 
     /// Lets time pass.
-    fn rest(&self, pause: u64) -> Result<(), MeasureError> {
+    pub(super) fn rest(&self, pause: u64) -> Result<(), MeasureError> {
         let end = self.reactor.now() + Duration::from_nanos(pause);
         while self.reactor.now() < end {
             self.reactor
@@ -140,19 +162,56 @@ impl Prober<'_> {
     /// Reads at these places at once; how long each took.
     fn read_all(
         &mut self,
-        (probe, series): (Probe, u32),
+        of: (Probe, u32),
         offsets: &[u64],
         bytes: u64,
         pause: u64,
+    ) -> Result<(), MeasureError> {
+        self.ask_all(of, (offsets, bytes), pause, Request::Read)
+    }
+
+    /// Asks for one thing; how long it took, in nanoseconds.
+    pub(super) fn ask(
+        &mut self,
+        of: (Probe, u32),
+        (offset, bytes): (u64, u64),
+        pause: u64,
+        request: Request,
+    ) -> Result<f64, MeasureError> {
+        self.ask_all(of, (&[offset], bytes), pause, request)?;
+        Ok(self.samples.all.last().map_or(0.0, Sample::took))
+    }
+
+    /// The operation of a request. What is written lies in the scratch range, or is refused.
+    fn operation(&self, request: Request, offset: u64, bytes: u64) -> Result<Op, MeasureError> {
+        let buffer = || -> BufMut { self.reactor.allocate(bytes as usize) };
+        Ok(match request {
+            Request::Read => Op::Read { offset, into: buffer() },
+            Request::Flush => Op::Flush,
+            Request::Write | Request::DurableWrite => {
+                self.refuse_outside(offset, bytes)?;
+                let fua = request == Request::DurableWrite;
+                Op::Write { offset, from: buffer().freeze(), fua }
+            }
+        })
+    }
+
+    /// Asks for the same at these places at once.
+    fn ask_all(
+        &mut self,
+        (probe, series): (Probe, u32),
+        (offsets, bytes): (&[u64], u64),
+        pause: u64,
+        request: Request,
     ) -> Result<(), MeasureError> {
         self.rest(pause)?;
         let first = self.samples.all.len();
         for (tag, &offset) in offsets.iter().enumerate() {
             let begun = self.reactor.now().nanoseconds();
             let sample = Sample { probe, series, offset, bytes, pause, begun, ended: 0 };
+            let operation = self.operation(request, offset, bytes)?;
             self.samples.all.push(sample);
-            let into: BufMut = self.reactor.allocate(bytes as usize);
-            self.channel.submit(Request::new(tag as u64, Op::Read { offset, into }));
+            self.channel.submit(block::Request::new(tag as u64, operation));
         }
         let late = self.reactor.now() + PATIENCE;
         let mut left = offsets.len();
@@ -170,7 +229,7 @@ impl Prober<'_> {
             if left > 0 {
                 self.reactor
                     .wait(Some(late))
-                    .map_err(|error| Error::from_io("waiting for a read", error))?;
+                    .map_err(|error| Error::from_io("waiting for an answer", error))?;
             }
         }
         Ok(())
@@ -238,18 +297,27 @@ impl Prober<'_> {
         Ok(())
     }
 
-    /// The least time of a sector near `to` after one at `from` and a pause, over all angles.
-    fn least(
+    /// The least time of a sector near `to` after one at `from` and a pause, over all angles: read,
+    /// or for the probe `settle` written durably.
+    pub(super) fn least(
         &mut self,
         (probe, series): (Probe, u32),
         (from, to): (u64, u64),
         track: u64,
         pause: u64,
     ) -> Result<f64, MeasureError> {
+        let elsewhere = self.at(0.97);
         let took = |prober: &mut Self, along: u64| -> Result<f64, MeasureError> {
+            if matches!(probe, Probe::Settle | Probe::SettleRead) {
+                // A write leaves the buffer of what was read as it is: throws it out, so that the
+                // head is where the next read takes it.
+                prober.approach(elsewhere, 0)?;
+            }
             prober.approach(from, 0)?;
             let offset = (to + along) / prober.block * prober.block;
-            prober.read(probe, series, offset, prober.block, pause)
+            let request =
+                if probe == Probe::Settle { Request::DurableWrite } else { Request::Read };
+            prober.ask((probe, series), (offset, prober.block), pause, request)
         };
         let mut best = (0, f64::INFINITY);
         for angle in 0..ANGLES {

@@ -1,4 +1,5 @@
-//! A model of a drive from its own answers: reads only.
+//! A model of a drive from its own answers: to reads only, unless a range is named that may be
+//! written ([`writes`]).
 //!
 //! ```text
 //!   device --measure--> samples (CSV) --solve--> parameters, what could not be found out,
@@ -30,12 +31,14 @@
 mod flash;
 mod measure;
 mod solve;
+mod writes;
 
 use std::fmt::Write as _;
 
 pub use flash::solve;
 pub use measure::{MeasureError, measure};
 pub use solve::{Check, FitFailure, MissingReason, NotFound, Solution};
+pub use writes::SCRATCH_MIN;
 
 use super::parameters::ModelError;
 
@@ -68,9 +71,25 @@ pub enum Probe {
     Random,
     /// One of two pages at so many pages' distance.
     Stride,
+    /// A write that the cache takes.
+    Write,
+    /// One of many small writes, until the cache is full.
+    Entries,
+    /// One of many large writes, until the cache is full.
+    Fill,
+    /// A durable write at a distance.
+    Settle,
+    /// A read there.
+    SettleRead,
+    /// A flush after a write and a pause.
+    Idle,
+    /// A flush that nothing is fitted to: all that was written is on the media then.
+    Flush,
+    /// A durable write that nothing is fitted to.
+    Durable,
 }
 
-const PROBES: [(Probe, &str); 13] = [
+const PROBES: [(Probe, &str); 21] = [
     (Probe::Approach, "approach"),
     (Probe::Cached, "cached"),
     (Probe::Rate, "rate"),
@@ -84,6 +103,14 @@ const PROBES: [(Probe, &str); 13] = [
     (Probe::Stream, "stream"),
     (Probe::Random, "random"),
     (Probe::Stride, "stride"),
+    (Probe::Write, "write"),
+    (Probe::Entries, "entries"),
+    (Probe::Fill, "fill"),
+    (Probe::Settle, "settle"),
+    (Probe::SettleRead, "settle_read"),
+    (Probe::Idle, "idle"),
+    (Probe::Flush, "flush"),
+    (Probe::Durable, "durable"),
 ];
 
 impl Probe {
@@ -94,7 +121,7 @@ impl Probe {
     }
 }
 
-/// One read.
+/// One read, write or flush; a flush has place and size of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
     /// What it was taken for.

@@ -10,9 +10,9 @@ use super::super::parameters::{
 };
 use super::super::random::Random;
 use super::super::request::Operation;
-use super::{Probe, Sample, Samples};
+use super::{Probe, Sample, Samples, writes};
 
-const MILLISECOND: f64 = 1e6;
+pub(super) const MILLISECOND: f64 = 1e6;
 /// Most requests at a time: no deeper queue is found.
 pub(super) const QUEUE_MAX: u32 = 64;
 /// Revolutions that are looked for: 15,000 to 4,200 a minute, in nanoseconds.
@@ -26,6 +26,8 @@ const DISTRIBUTION_ERROR: f64 = 0.05;
 const SEEK_ERROR: f64 = 0.03;
 /// Beyond this large reads in order are not explained.
 const RUNS_ERROR: f64 = 0.03;
+/// Beyond this durable writes are not explained.
+const WRITES_ERROR: f64 = 0.05;
 /// How often the check is replayed, each time with all reads moved along their tracks: angles of
 /// single addresses are known of no drive.
 const REPLAYS: u64 = 8;
@@ -53,6 +55,10 @@ pub enum MissingReason {
     TooShort,
     /// None were found up to the most that are looked for.
     TooMany,
+    /// Only the order of many writes would show it.
+    Order,
+    /// There was no room for more extents before there was none for more bytes.
+    Extents,
 }
 
 /// How far the random reads that no stage used are from what the model does.
@@ -69,6 +75,9 @@ pub struct Check {
     pub seek_error: f64,
     /// Of what does not turn, the model's time of large reads in order by the measured one, less 1.
     pub runs_error: f64,
+    /// The model's mean time of durable writes by the measured one, less 1; 0 where nothing was
+    /// written.
+    pub writes_error: f64,
 }
 
 impl Check {
@@ -79,6 +88,7 @@ impl Check {
             || self.distribution_error > DISTRIBUTION_ERROR
             || self.seek_error > SEEK_ERROR
             || self.runs_error.abs() > RUNS_ERROR
+            || self.writes_error.abs() > WRITES_ERROR
     }
 }
 
@@ -99,7 +109,7 @@ impl Solution {
     /// The text of the model's file.
     #[must_use]
     pub fn file(&self) -> String {
-        let heading = "# Written by `raidloom model fit` from a device's own answers to reads.\n";
+        let heading = "# Written by `raidloom model fit` from a device's own answers.\n";
         match &self.sheet {
             Some(text) => format!("{heading}{text}"),
             None => self.parameters.to_toml_under(heading),
@@ -173,16 +183,29 @@ fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     (under > 0.0).then(|| (y - over / under * x, over / under))
 }
 
-fn by_series(samples: &Samples, probe: Probe) -> BTreeMap<u32, Vec<&Sample>> {
+pub(super) fn by_series(samples: &Samples, probe: Probe) -> BTreeMap<u32, Vec<&Sample>> {
+    in_series(samples, |sample| sample.probe == probe)
+}
+
+fn in_series(samples: &Samples, is_of: impl Fn(&Sample) -> bool) -> BTreeMap<u32, Vec<&Sample>> {
     let mut series: BTreeMap<u32, Vec<&Sample>> = BTreeMap::new();
-    samples.of(probe).for_each(|sample| series.entry(sample.series).or_default().push(sample));
+    let all = samples.all.iter().filter(|sample| is_of(sample));
+    all.for_each(|sample| series.entry(sample.series).or_default().push(sample));
     series
 }
 
 /// What a read costs whose data are in the buffer: overhead and time of a byte, in nanoseconds.
 /// Each size counts by its median, and the slope is the median over pairs of sizes (Theil and Sen).
 fn interface(samples: &Samples) -> Option<(f64, f64)> {
-    let sizes: Vec<(f64, f64)> = by_series(samples, Probe::Cached)
+    interface_of(samples, |sample| sample.probe == Probe::Cached)
+}
+
+/// The same of these samples.
+pub(super) fn interface_of(
+    samples: &Samples,
+    is_of: impl Fn(&Sample) -> bool,
+) -> Option<(f64, f64)> {
+    let sizes: Vec<(f64, f64)> = in_series(samples, is_of)
         .values()
         .filter_map(|series| {
             let time = median(series.iter().map(|sample| sample.took()).collect())?;
@@ -390,6 +413,7 @@ pub(super) fn turning_drive(
         write_switch_penalty: None,
     };
     let seek_error = stages(samples, (overhead, per_byte), &mut disk, &link, &mut not_found)?;
+    writes::found(samples, (overhead, per_byte), &mut disk, &mut not_found);
     let (name, title) = (name.to_owned(), title.to_owned());
     let parameters = Parameters { name, title, sheet: None, disk, flash: None, link };
     let check = check(samples, &parameters, seek_error);
@@ -610,7 +634,29 @@ pub(super) fn check(samples: &Samples, parameters: &Parameters, seek_error: f64)
         distribution_error: distance / measured_mean,
         seek_error,
         runs_error: if parameters.rotates() { 0.0 } else { runs_error(samples, parameters)? },
+        writes_error: writes_error(samples, parameters).unwrap_or(0.0),
     })
+}
+
+/// The model's time of the durable writes by the measured one, less 1.
+fn writes_error(samples: &Samples, parameters: &Parameters) -> Option<f64> {
+    let mut sums = [0.0; 2];
+    for seed in 1..=REPLAYS {
+        let mut machine = Machine::new(parameters);
+        machine.add_disk(parameters, seed);
+        let (mut random, mut now) = (Random::new(seed), 0);
+        for sample in samples.of(Probe::Durable) {
+            let last = samples.size_bytes.min(parameters.disk.capacity.value) - sample.bytes;
+            let moved = random.below(MOVED_BYTES / 512) * 512;
+            let offset = (sample.offset + moved).min(last);
+            let operation = Operation::Write { offset, length: sample.bytes, fua: true };
+            let end = answer_of(&mut machine, now, operation)?;
+            sums[0] += (end - now) as f64;
+            sums[1] += sample.took();
+            now = end;
+        }
+    }
+    (sums[1] > 0.0).then(|| sums[0] / sums[1] - 1.0)
 }
 
 /// The model's time of the runs of the probe `rate` by the measured one, less 1.
