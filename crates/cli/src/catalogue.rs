@@ -208,6 +208,8 @@ words::catalogue! {
     PULL_LOST_ANY: "{drives}, and one of them, another each time, is lost", "{drives}、毎回別の 1 台を喪失";
     PULL_LOST_TWO: "{drives}, and two of them, others each time, are lost", "{drives}、毎回別の 2 台を喪失";
     PULL_LOST_THESE: "{drives}, and numbers {first} and {second} of them are lost", "{drives}、{first} 番と {second} 番を喪失";
+    PULL_STALE: "{drives}; number {number} falls out before the work and is back after the cut", "{drives}、{number} 番は作業前に外れ、電源断の後に古い内容で戻る";
+    PULL_STALE_AND_LOST: "{drives}; number {number} falls out before the work and is back after the cut, and number {lost} is lost", "{drives}、{number} 番は作業前に外れて電源断の後に古い内容で戻り、{lost} 番を喪失";
     PULL_LOST_NUMBER: "{drives}, and number {number} of them is lost", "{drives}、{number} 番を喪失";
     PULL_WRITTEN: "{drives}; {written} written in {requests} requests, {flushes} flushes; {promises} promises made",
         "{drives}。{requests} 要求で {written} を書き込み、フラッシュ {flushes} 回、約束 {promises} 件";

@@ -32,9 +32,9 @@ pub use build::{
     BuildContext, InnerLayers, Member, Models, NoFiles, OpenFiles, Stack, build, parse_and_build,
 };
 pub use catalogue::{DriveFacts, drive_facts, nearest_model};
-pub use device::DeadlineWatch;
 pub use device::model::errors::{Order, PredictionError, Work};
 pub use device::model::{MediaNote, ModelDevice, PowerCut, Survival};
+pub use device::{DeadlineWatch, FaultControl, FaultDevice, FaultOptions};
 pub use encryption::read_passphrase;
 pub use facts::OpenedFile;
 pub use identity::{Identity, is_remote, twice_text};

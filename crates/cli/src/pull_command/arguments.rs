@@ -235,7 +235,8 @@ pub(crate) struct PullArguments {
     pub event: EventName,
 
     /// A drive that is lost together with the power: none, random, or its number from 0 on; or two
-    /// at once: random+random, 0+2
+    /// at once: random+random, 0+2; stale:1 falls out before the work and is back after the cut,
+    /// older than the others; stale:1+0: and 0 is lost
     #[arg(long, value_name = "WHICH", default_value_t = LostMember::None)]
     pub lose_member: LostMember,
 

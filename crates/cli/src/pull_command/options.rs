@@ -198,6 +198,14 @@ fn refuse_unfit(arguments: &PullArguments, node: &Node, in_guest: bool) -> Resul
             arguments.consistency
         ));
     }
+    let (keeps_superblocks, is_redundant) = array_traits(arguments, node);
+    let is_stale = arguments.lose_member.stale().is_some();
+    if is_stale && !(keeps_superblocks && is_redundant) {
+        return refused(
+            "--lose-member stale: it takes an array that does without a drive and tells an older \
+            one: metadata=1.2",
+        );
+    }
     if !in_guest {
         let md = "it is the md of a guest, which does not touch this machine's";
         return match arguments {
@@ -222,11 +230,6 @@ fn refuse_unfit(arguments: &PullArguments, node: &Node, in_guest: bool) -> Resul
         // Whatever it is that stands on the drives, md has to know it.
         md_text(node, &arguments.consistency, "--start-with md")?;
     }
-    let keeps_superblocks = arguments.array == ArrayName::Md
-        || matches!(node, Node::Layer { options, .. }
-            if options.iter().any(|(name, value)| name == "metadata" && value == "1.2"));
-    let is_redundant = matches!(node, Node::Layer { name, .. }
-        if stack::table::layer(name).is_ok_and(|row| row.redundant));
     match arguments {
         _ if arguments.state != ArrayCompleteness::Whole && !is_redundant => {
             refused("--state: there is no array that could do without a member")
@@ -239,6 +242,17 @@ fn refuse_unfit(arguments: &PullArguments, node: &Node, in_guest: bool) -> Resul
         }
         _ => Ok(()),
     }
+}
+
+/// Whether the target is an array that knows its members by superblocks, and whether it can do
+/// without one.
+fn array_traits(arguments: &PullArguments, node: &Node) -> (bool, bool) {
+    let keeps_superblocks = arguments.array == ArrayName::Md
+        || matches!(node, Node::Layer { options, .. }
+            if options.iter().any(|(name, value)| name == "metadata" && value == "1.2"));
+    let is_redundant = matches!(node, Node::Layer { name, .. }
+        if stack::table::layer(name).is_ok_and(|row| row.redundant));
+    (keeps_superblocks, is_redundant)
 }
 
 /// The array of a stack as the guest's md makes it: `raid5 chunk=64KiB`.

@@ -59,6 +59,10 @@ pub(super) fn show(
             say!(PULL_LOST_THESE, drives = drives, first = first, second = second)
         }
         LostMember::Number(number) => say!(PULL_LOST_NUMBER, drives = drives, number = number),
+        LostMember::Stale(number) => say!(PULL_STALE, drives = drives, number = number),
+        LostMember::StaleAndLost(number, lost) => {
+            say!(PULL_STALE_AND_LOST, drives = drives, number = number, lost = lost)
+        }
     };
     text += &say!(
         PULL_WRITTEN,

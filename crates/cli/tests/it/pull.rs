@@ -163,6 +163,49 @@ fn a_drive_that_dies_with_the_power_shows_the_write_hole() {
     assert!(!["A", "B"].iter().any(|grade| card["grade"] == *grade), "{card}");
 }
 
+/// A drive that fell out and is back with the power is older than the others: where these are
+/// there, nothing of it is believed. Where it is all that is left, what was acknowledged meanwhile
+/// is gone, and that is found.
+#[test]
+fn a_drive_that_comes_back_older_is_not_believed() {
+    if !may_mount() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mirror = "raid1(metadata=1.2, ram:24MiB, ram:24MiB)";
+    let parity = "raid5(metadata=1.2, chunk=64KiB, ram:24MiB, ram:24MiB, ram:24MiB)";
+    let card = |stack: &str, consistency: &str, lost: &str| {
+        let plain = ["pull", stack, "--consistency", consistency, "--lose-member", lost, "--json"];
+        let few = ["--work", "fsync", "--steps", "30", "--pulls", "8", "-s", "recordings=1"];
+        let found = json(&command(folder.path(), &[&plain[..], &few].concat()).output().unwrap());
+        assert_eq!(found["outcome"]["figure"]["unsteady"], 0, "{found}");
+        assert_eq!(found["outcome"]["figure"]["card"]["pulls"], 8, "{found}");
+        found["outcome"]["figure"]["card"].clone()
+    };
+    for (stack, consistency) in [(mirror, "resync"), (parity, "ppl")] {
+        let sound = card(stack, consistency, "stale:1");
+        assert!(sound["promises"].as_u64() > Some(0), "{sound}");
+        for what in ["promise_broken", "exposed"] {
+            assert_eq!(sound[what]["count"], 0, "{stack}: {sound}");
+        }
+    }
+    let alone = card(mirror, "resync", "stale:1+0");
+    assert!(alone["promise_broken"]["count"].as_u64() > Some(0), "{alone}");
+    let gone = card(parity, "ppl", "stale:1+0");
+    assert!(gone["promise_broken"]["count"].as_u64() > Some(0), "two of three: {gone}");
+    for (stack, lost, said) in [
+        ("ram:24MiB", "stale:0", "does without a drive and tells an older"),
+        (mirror, "stale:2", "the last one is 1"),
+        (mirror, "stale", "expected none, random"),
+    ] {
+        let output = command(folder.path(), &["pull", stack, "--lose-member", lost]).output();
+        let output = output.unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{lost}: {error}");
+        assert!(error.contains(said), "{lost}: {error}");
+    }
+}
+
 /// md and raidloom's arrays under the same file system, on the same drives.
 #[test]
 fn the_guests_own_md_is_pulled_too() {

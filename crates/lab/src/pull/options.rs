@@ -16,7 +16,7 @@ use pull::{
 use reactor::derive_seed;
 use serde::{Deserialize, Serialize};
 use serve::{OpenOptions, OpenStack};
-use stack::{MediaNote, ModelDevice, Models};
+use stack::{FaultControl, FaultDevice, FaultOptions, MediaNote, ModelDevice, Models};
 
 use super::drives::{self, Drives};
 use super::program::OwnProgram;
@@ -92,7 +92,7 @@ impl FromStr for Happening {
     }
 }
 
-/// Which drives do not come back with the power.
+/// Which drives do not come back with the power, or come back older than the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LostMember {
@@ -107,23 +107,41 @@ pub enum LostMember {
     Number(u32),
     /// The two of these numbers.
     Two(u32, u32),
+    /// The one of this number falls out before the work begins, and is back after the cut with what
+    /// it held then.
+    Stale(u32),
+    /// The first of these is back so, and the second is lost with the power.
+    StaleAndLost(u32, u32),
 }
 
 impl LostMember {
+    /// The drive that falls out before the work begins.
+    #[must_use]
+    pub fn stale(self) -> Option<usize> {
+        match self {
+            LostMember::Stale(number) | LostMember::StaleAndLost(number, _) => {
+                Some(number as usize)
+            }
+            _ => None,
+        }
+    }
+
     /// The drives that are lost in a state, of so many.
     pub(super) fn of(self, drives: usize, seed: u64) -> Vec<usize> {
         let drawn = |number: u64, of: usize| {
             (derive_seed(seed, "lost member", number) % of.max(1) as u64) as usize
         };
         match self {
-            LostMember::None => Vec::new(),
+            LostMember::None | LostMember::Stale(_) => Vec::new(),
             LostMember::Random => vec![drawn(0, drives)],
             LostMember::RandomTwo => {
                 let first = drawn(0, drives);
                 let second = drawn(1, drives.saturating_sub(1));
                 vec![first, if second < first { second } else { second + 1 }]
             }
-            LostMember::Number(number) => vec![number as usize],
+            LostMember::Number(number) | LostMember::StaleAndLost(_, number) => {
+                vec![number as usize]
+            }
             LostMember::Two(first, second) => vec![first as usize, second as usize],
         }
     }
@@ -133,8 +151,9 @@ impl LostMember {
     /// # Errors
     /// That they have not, and which numbers there are.
     pub fn check(self, drives: usize) -> Result<(), String> {
-        let is_named = matches!(self, LostMember::Number(_) | LostMember::Two(..));
-        match is_named && self.of(drives, 0).into_iter().any(|number| number >= drives) {
+        let is_drawn = matches!(self, LostMember::Random | LostMember::RandomTwo);
+        let named = self.of(drives, 0).into_iter().chain(self.stale());
+        match !is_drawn && named.into_iter().any(|number| number >= drives) {
             true => Err(format!(
                 "drives are counted from 0, and the last one is {}",
                 drives.saturating_sub(1)
@@ -155,6 +174,8 @@ impl fmt::Display for LostMember {
             LostMember::RandomTwo => f.write_str("random+random"),
             LostMember::Number(number) => write!(f, "{number}"),
             LostMember::Two(first, second) => write!(f, "{first}+{second}"),
+            LostMember::Stale(number) => write!(f, "stale:{number}"),
+            LostMember::StaleAndLost(stale, lost) => write!(f, "stale:{stale}+{lost}"),
         }
     }
 }
@@ -167,21 +188,29 @@ impl FromStr for LostMember {
             number.parse::<u32>().map_err(|_| {
                 format!(
                     "`{text}`: expected none, random, the number of a drive, from 0, or two: \
-                    random+random, 0+2"
+                    random+random, 0+2; stale:1 comes back older, and with stale:1+0 another is lost"
                 )
             })
         };
-        Ok(match (text, text.split_once('+')) {
+        let (is_stale, named) = match text.strip_prefix("stale:") {
+            Some(named) => (true, named),
+            None => (false, text),
+        };
+        Ok(match (named, named.split_once('+')) {
+            (_, None) if is_stale => LostMember::Stale(number(named)?),
             ("none", _) => LostMember::None,
             ("random", _) => LostMember::Random,
             ("random+random", _) => LostMember::RandomTwo,
-            (_, None) => LostMember::Number(number(text)?),
+            (_, None) => LostMember::Number(number(named)?),
             (_, Some((first, second))) => {
                 let (first, second) = (number(first)?, number(second)?);
                 if first == second {
                     return Err(format!("`{text}`: that is one drive, named twice"));
                 }
-                LostMember::Two(first, second)
+                match is_stale {
+                    true => LostMember::StaleAndLost(first, second),
+                    false => LostMember::Two(first, second),
+                }
             }
         })
     }
@@ -392,7 +421,8 @@ impl Options {
             Behaviour::Model => Models::noting(),
             _ => Models::default(),
         };
-        let mut all = RecordedDrives { drives: Vec::new(), models, modelled: Vec::new() };
+        let (drives, modelled) = (Vec::new(), Vec::new());
+        let mut all = RecordedDrives { drives, models, modelled, falls_out: None };
         for (number, &bytes) in self.drive_bytes.iter().enumerate() {
             let below = match self.model(number) {
                 Some((model, seed)) => {
@@ -401,7 +431,16 @@ impl Options {
                 }
                 None => drives::memory(bytes)?,
             };
-            all.drives.push(recorder.drive(below, self.advertised()));
+            let drive: Arc<dyn Device> = recorder.drive(below, self.advertised());
+            // What falls out is asked for nothing more, so that the log has nothing more of it.
+            all.drives.push(match self.lost_member.stale() {
+                Some(stale) if stale == number => {
+                    let drive = FaultDevice::new(drive, FaultOptions::default())?;
+                    all.falls_out = Some(drive.control());
+                    Arc::new(drive)
+                }
+                _ => drive,
+            });
         }
         Ok(all)
     }
@@ -414,6 +453,8 @@ pub(super) struct RecordedDrives {
     pub(super) models: Models,
     /// Their numbers among all.
     pub(super) modelled: Vec<u16>,
+    /// The one that falls out.
+    pub(super) falls_out: Option<FaultControl>,
 }
 
 impl RecordedDrives {
@@ -446,10 +487,10 @@ mod tests {
 
     #[test]
     fn drives_that_are_lost_are_drawn_or_named() {
-        for text in ["none", "random", "random+random", "3", "0+2"] {
+        for text in ["none", "random", "random+random", "3", "0+2", "stale:1", "stale:1+0"] {
             assert_eq!(text.parse::<LostMember>().unwrap().to_string(), text);
         }
-        for text in ["two", "1+1", "1+", "random+1", "-1"] {
+        for text in ["two", "1+1", "1+", "random+1", "-1", "stale", "stale:", "stale:1+1"] {
             assert!(text.parse::<LostMember>().is_err(), "{text}");
         }
         assert_eq!("0+2".parse::<LostMember>().unwrap().of(3, 7), [0, 2]);
@@ -462,6 +503,11 @@ mod tests {
             .collect();
         assert_eq!(pairs, [[0, 1], [0, 2], [1, 2]].map(Vec::from).into());
         assert!("0+2".parse::<LostMember>().unwrap().check(2).is_err());
+        let stale: LostMember = "stale:1+0".parse().unwrap();
+        assert_eq!((stale.stale(), stale.of(3, 7)), (Some(1), vec![0]));
+        for (text, is_known) in [("stale:1", true), ("stale:2", false), ("stale:0+2", false)] {
+            assert_eq!(text.parse::<LostMember>().unwrap().check(2).is_ok(), is_known, "{text}");
+        }
         assert!(LostMember::RandomTwo.check(1).is_err() && LostMember::RandomTwo.check(2).is_ok());
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn record(
 ) -> Result<Recording, Error> {
     let recorder = Recorder::in_memory(site.ground.clock());
     let reactor = site.ground.reactor();
-    let RecordedDrives { drives, models, modelled } = options.drives(&recorder)?;
+    let RecordedDrives { drives, models, modelled, falls_out } = options.drives(&recorder)?;
     let opened = match options.md {
         Some(_) => None,
         None => Some(options.open(&options.stack, drives.clone(), true, reactor.as_ref())?),
@@ -72,6 +72,10 @@ pub(super) fn record(
     let [prepare, work] = tasks(options, point, (run, seed));
     let prepared = worker.carry_out_marking(&prepare, &mut mark)?;
     let begin = at(BEGIN, prepared);
+    // What it holds of the work is nothing: whoever takes it for the newest loses all of it.
+    if let Some(drive) = falls_out {
+        drive.vanish();
+    }
     let worked = worker.carry_out_marking(&work, &mut mark)?;
     let end = at(END, worked);
     if let WorkSource::Program(own) = &options.work {
