@@ -321,7 +321,7 @@ words::catalogue! {
         "{name}: サーバーが異常終了していたため、残っていたものを後始末しました";
     MADE_AND_MOUNTED: "{name}: {file_system} made and mounted at {point}",
         "{name}: {file_system} を作成し、{point} にマウントしました";
-    MOUNTED: "{name}: {file_system} mounted at {point}", "{name}: {file_system} を {point} にマウントしました";
+    MOUNTED_AT: "{name}: {file_system} mounted at {point}", "{name}: {file_system} を {point} にマウントしました";
     UNMOUNTED: "unmounted {name}", "{name} をアンマウントしました";
     CREATED: "created {array}: {level} over {count} members, {size}, uuid {uuid}{sync}",
         "{array} を作成しました: {level}、メンバー {count} 台、{size}、UUID {uuid}{sync}";
@@ -438,7 +438,7 @@ words::catalogue! {
         "測定値がありません: どの試行にも値がありません(理由はレポートに記載)";
     BASELINE_WITHOUT_TRIAL: "the baseline ({name}) has no trial, so that nothing can be compared with it",
         "基準({name})に試行がないため、比較できません";
-    NO_ANSWER: "no answer to what was asked (the report says why)", "答えが出ませんでした(理由はレポートに記載)";
+    NO_ANSWER_FOUND: "no answer to what was asked (the report says why)", "答えが出ませんでした(理由はレポートに記載)";
     NO_BADGE: "there is no badge: the run has decided on nothing", "バッジはありません: 結論が出ていません";
     NO_BADGE_WORKLOAD: "--badge-of {word}: no workload has it in its name; there are {names}",
         "--badge-of {word}: 名前にこれを含むワークロードはありません。あるのは {names} です";

@@ -230,7 +230,7 @@ pub(crate) fn has_result(run: &Run, analysis: &Analysis) -> Result<(), Failure> 
     if !finished || !analysis.asks_for_headlines() || analysis.has_valid_headline() {
         return Ok(());
     }
-    Err(Failure::invalid_results(catalogue::NO_ANSWER))
+    Err(Failure::invalid_results(catalogue::NO_ANSWER_FOUND))
 }
 
 /// The report as text for the terminal: all of it, or the answer in a few lines. Where nothing is

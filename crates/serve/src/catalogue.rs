@@ -34,7 +34,7 @@ words::catalogue! {
     NO_SLOT: "member {member}: the array has slots 0 to {last}", "メンバー {member}: このアレイのスロットは 0〜{last} です";
     IN_REBUILD: "member {member} is being rebuilt or replaced already; wait for the end of that",
         "メンバー {member} はすでに再構築中または交換中です。終わるまで待ってください";
-    MEMBER_FAILED: "it has failed; `raidloom array remove` takes it out of place {place} first",
+    MEMBER_HAS_FAILED: "it has failed; `raidloom array remove` takes it out of place {place} first",
         "故障しています。先に `raidloom array remove` でスロット {place} から取り外してください";
     MEMBER_ALREADY: "it is a member or a spare already", "すでにメンバーまたはスペアです";
     REMOTE_ALREADY: "it is a member or a spare already; `raidloom array remove` lets go of one that has failed",
@@ -42,9 +42,9 @@ words::catalogue! {
 
     // What is mounted, attached or made.
     MOUNTED_FROM: "it is mounted at {point}; `{advice}` unmounts it", "{point} にマウントされています。`{advice}` でアンマウントできます";
-    NOT_MOUNTED: "nothing is mounted from it", "何もマウントされていません";
+    NOTHING_IS_MOUNTED: "nothing is mounted from it", "何もマウントされていません";
     NOT_ATTACHED: "it is not attached; start it with --attach", "接続されていません。--attach を付けて起動してください";
-    NOTHING_TO_MOUNT: "it holds no file system, and it is read-only", "ファイルシステムがなく、読み取り専用です";
+    NO_FILE_SYSTEM: "it holds no file system, and it is read-only", "ファイルシステムがなく、読み取り専用です";
     NO_MOUNT_POINT: "it is no folder to mount on", "マウントできるフォルダーではありません";
     SIZE_WITHOUT_CREATE: "--size is for files that are made: --create says so",
         "--size は作成するファイルのサイズです。作成するには --create を付けてください";

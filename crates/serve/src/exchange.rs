@@ -233,7 +233,7 @@ impl MemberTable {
         if let Some((file, place)) =
             self.failed().into_iter().find(|(file, _)| files.contains(file))
         {
-            let said = statement!(catalogue::MEMBER_FAILED, place = place);
+            let said = statement!(catalogue::MEMBER_HAS_FAILED, place = place);
             return Err(Error::refused(said).at(file.display()));
         }
         let taken = self.taken();

@@ -654,7 +654,7 @@ impl Server {
         let found = mount::holds(device)?;
         if found.is_none() {
             if self.is_read_only() {
-                return Err(Error::refused(catalogue::NOTHING_TO_MOUNT).at(device.display()));
+                return Err(Error::refused(catalogue::NO_FILE_SYSTEM).at(device.display()));
             }
             let Some(kind) = kind else {
                 let text = format!(
@@ -731,7 +731,7 @@ impl Server {
     fn unmount(&self) -> Result<Value, Error> {
         let mounts = self.mounts();
         if mounts.is_empty() {
-            return Err(Error::usage(catalogue::NOT_MOUNTED).at(&self.name));
+            return Err(Error::usage(catalogue::NOTHING_IS_MOUNTED).at(&self.name));
         }
         let unmount = if self.serves_a_run() { end_mount } else { mount::unmount_patiently };
         self.take_image(unmount)?;

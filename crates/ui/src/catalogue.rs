@@ -24,11 +24,11 @@ words::catalogue! {
     SENT: "what was sent", "送られた内容";
     NAME_A_RUN: "name a run: ?run=", "測定結果を指定してください: ?run=";
     NO_RUN: "there is no such run here", "そのような測定結果はここにありません";
-    NO_PLAN: "there is no such plan", "そのようなプランはありません";
+    NO_SAVED_PLAN: "there is no such plan", "そのようなプランはありません";
     PLAN_NAME: "a plan's file is called by letters, digits, -, _ and .",
         "プランのファイル名に使えるのは英数字と -、_、. です";
     PLAN_IS_THERE: "it is there already; choose another name", "すでにあります。別の名前を選んでください";
-    NO_WORK: "no such kind of work", "そのような用途はありません";
+    NO_SUCH_WORK: "no such kind of work", "そのような用途はありません";
     SURVIVED: "0, 1 or 2 drives may die at once", "同時に故障してよいドライブは 0、1、2 台のいずれかです";
     MODELS_ALONE: "these would be measured: only models are asked here",
         "これらは実測になります。ここで答えるのはモデルだけです";

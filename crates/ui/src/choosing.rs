@@ -57,7 +57,7 @@ impl Asked {
     pub(crate) fn question(&self) -> Result<Question, Error> {
         // Files of one's own are not read for the page.
         if !Work::names().contains(&self.work.as_str()) {
-            return Err(Error::usage(catalogue::NO_WORK).at(&self.work));
+            return Err(Error::usage(catalogue::NO_SUCH_WORK).at(&self.work));
         }
         if self.survive > 2 {
             return Err(Error::usage(catalogue::SURVIVED));

@@ -277,7 +277,7 @@ impl Measure {
             Measure::Plan { name, consent } => {
                 let path = runs.folder().join(file_name(name)?);
                 if !path.is_file() {
-                    return Err(Error::usage(catalogue::NO_PLAN).at(said(&path)));
+                    return Err(Error::usage(catalogue::NO_SAVED_PLAN).at(said(&path)));
                 }
                 let rest = words(&["--", &said(&path)]);
                 let line = [words(&["run", "--quiet"]), consent.flags(), rest].concat();

@@ -131,7 +131,7 @@ pub(super) fn mount(output: &Output, arguments: &MountArguments) -> Result<(), F
     let text = |key: &str| done[key].as_str().unwrap_or_default();
     let message = match done["made"] == Value::Bool(true) {
         true => catalogue::MADE_AND_MOUNTED,
-        false => catalogue::MOUNTED,
+        false => catalogue::MOUNTED_AT,
     };
     let (file_system, point) = (text("file_system"), text("point"));
     let name = &arguments.name;

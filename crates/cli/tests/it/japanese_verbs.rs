@@ -122,6 +122,40 @@ fn refusals_are_values_that_every_language_prints() {
     }
 }
 
+/// Catalogues whose messages are refusals, with the codes that programs ask for.
+const CATALOGUES: [&str; 8] = [
+    include_str!("../../src/catalogue.rs"),
+    include_str!("../../src/contexts/catalogue.rs"),
+    include_str!("../../../block/src/catalogue.rs"),
+    include_str!("../../../host/src/guard/catalogue.rs"),
+    include_str!("../../../lab/src/catalogue.rs"),
+    include_str!("../../../serve/src/catalogue.rs"),
+    include_str!("../../../stack/src/size.rs"),
+    include_str!("../../../ui/src/catalogue.rs"),
+];
+
+/// Codes that stand in two of them, or twice in one.
+fn codes_that_are_double(catalogues: &[&str]) -> Vec<String> {
+    let is_code = |name: &str| {
+        !name.is_empty() && name.chars().all(|letter| letter.is_ascii_uppercase() || letter == '_')
+    };
+    let lines = catalogues.iter().flat_map(|text| text.lines());
+    let mut codes: Vec<&str> = lines
+        .filter_map(|line| line.trim().split_once(": \"").map(|(name, _)| name))
+        .filter(|name| is_code(name))
+        .collect();
+    codes.sort_unstable();
+    assert!(codes.len() > 100 || catalogues.len() < 3, "{} codes", codes.len());
+    codes.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0].to_owned()).collect()
+}
+
+#[test]
+fn a_code_means_one_thing() {
+    assert_eq!(codes_that_are_double(&CATALOGUES), Vec::<String>::new());
+    let planted = ["    BUSY: \"it is busy\", \"x\";", "    BUSY: \"wait\", \"y\";"];
+    assert_eq!(codes_that_are_double(&planted), ["BUSY"]);
+}
+
 /// JSON is the same in every language.
 #[test]
 fn what_programs_read_is_the_same_in_every_language() {

@@ -573,7 +573,7 @@ fn refusals_are_said_in_the_language_of_the_page() {
         assert!(status == 422 && error.contains(said), "{language}: {document}");
     }
     let (_, document) = page.post("/api/run", r#"{"what": "plan", "name": "nowhere"}"#);
-    assert_eq!(document["parts"][1]["code"], "no_plan", "{document}");
+    assert_eq!(document["parts"][1]["code"], "no_saved_plan", "{document}");
 
     let mut browser = Browser::start(&chromium);
     browser.open(&page.address);
