@@ -34,8 +34,8 @@ pub(crate) enum MakeWith {
 #[derive(Args, Debug)]
 pub(crate) struct MakeArguments {
     /// Make it on these drives, which erases them: the array, its file system, and what starts it
-    /// with the machine; =mdadm prints the commands that make the same with the kernel's md, or runs
-    /// them where consent is given
+    /// with the machine; =mdadm prints the commands that make the same with the kernel's md, or
+    /// runs them where consent is given
     #[arg(long = "do", value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true,
         default_missing_value = "raidloom", conflicts_with = "print_plan")]
     pub make: Option<MakeWith>,
