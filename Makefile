@@ -68,7 +68,7 @@ test:
 
 test-all:
 	@tools/need test
-	cargo xtask ci docs rest locale miri fuzz package static
+	cargo xtask ci docs rest locale miri instructions fuzz package static
 
 bench:
 	@tools/need bench

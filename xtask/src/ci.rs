@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use crate::nextest::{self, Part};
-use crate::{fuzz, tidy};
+use crate::{fuzz, instructions, tidy};
 
 /// How a step ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -61,6 +61,7 @@ const STEPS: &[(&str, Step)] = &[
     ("rest", Ci::other_tests),
     ("locale", Ci::tests_in_another_language),
     ("miri", Ci::miri),
+    ("instructions", Ci::instructions),
     ("fuzz", Ci::fuzz),
     ("package", Ci::package),
     ("static", Ci::r#static),
@@ -283,6 +284,16 @@ impl Ci {
                 ))
             }
             Err(error) => Ending::Skipped(format!("cargo cannot be started: {error}")),
+        }
+    }
+
+    /// How many instructions requests take, which no busy machine changes.
+    fn instructions(&mut self) -> Ending {
+        match instructions::check(&self.root) {
+            Ok(instructions::Outcome::Held) => Ending::Passed,
+            Ok(instructions::Outcome::Broken(what)) => Ending::Failed(what),
+            Ok(instructions::Outcome::Unknown(why)) => Ending::Skipped(why),
+            Err(message) => Ending::Failed(message),
         }
     }
 

@@ -8,6 +8,7 @@
 mod bench;
 mod ci;
 mod fuzz;
+mod instructions;
 mod nextest;
 mod tidy;
 mod validate;
@@ -19,7 +20,10 @@ const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
 Commands:
-  ci [STEP…]     everything CI runs: format, tidy, dependencies, clippy, test, docs, rest, miri, fuzz, package, static; or only the steps named
+  ci [STEP…]     everything CI runs: format, tidy, dependencies, clippy, test, docs, rest, locale,
+                 miri, instructions, fuzz, package, static; or only the steps named
+  instructions WHY
+                 counts the instructions of a request on ten paths and keeps what has changed, with the reason, in xtask/instructions.toml
   tidy           the rules of the project that no compiler knows
   fuzz [--seconds N] [--seed N] [TARGET…]
                  bytes from strangers: 60 s each, two at a time; an input that breaks something is named
@@ -40,6 +44,7 @@ fn main() -> ExitCode {
         "tidy" if rest.is_empty() => tidy::run(&root()),
         "fuzz" => fuzz::run(&root(), rest),
         "bench" => bench::run(&root(), rest),
+        "instructions" => instructions::renew(&root(), rest),
         "validate" => validate::run(&root(), rest),
         "help" | "--help" | "-h" => {
             println!("{USAGE}");

@@ -8,6 +8,7 @@
 //! probe stripes DATA PARITY --bytes=CHUNK --seconds=N     parity of whole stripes, and all of them copied to their members
 //! probe hits ALPHA SCAN SIZE ACCESSES                     hit ratios of all policies, for accesses by Zipf's law with scans
 //! probe written TARGET COUNT DEPTH                        modelled seconds of random writes of 4 KiB, answered and durable
+//! probe understand --requests=N                           requests of NBD as they come over the wire, understood and answered
 //! probe serve TARGET SOCKET                               a stack over NBD until the standard input ends
 //! probe attach TARGET FILE [WORKERS]                      a stack as a file until the standard input ends
 //! ```
@@ -24,6 +25,7 @@ mod attach;
 mod cache;
 mod parity;
 mod serve;
+mod understand;
 
 use std::fs::File;
 use std::path::Path;
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         Some("generate" | "stripes") => parity::run(arguments()),
         Some("hits") => cache::hits(arguments().skip(1)),
         Some("written") => cache::written(arguments().skip(1)),
+        Some("understand") => understand::run(arguments().skip(1)),
         Some("serve") => serve::nbd(arguments().skip(1)),
         Some("attach") => attach::fuse(arguments().skip(1)),
         _ => settings(arguments()).and_then(|settings| run(&settings)),

@@ -171,7 +171,7 @@ fn with_section(page: &str, section: &str) -> String {
 }
 
 /// Where cargo builds, whatever set it.
-fn target_folder(root: &Path) -> Result<PathBuf, String> {
+pub(crate) fn target_folder(root: &Path) -> Result<PathBuf, String> {
     let mut cargo = Command::new("cargo");
     cargo.args(["metadata", "--format-version", "1", "--no-deps", "--offline"]).current_dir(root);
     let output = cargo.output().map_err(|error| format!("cargo metadata: {error}"))?;

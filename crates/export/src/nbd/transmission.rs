@@ -212,13 +212,13 @@ fn understand(
 
 /// Bytes in front of a read's data.
 #[must_use]
-pub(super) fn read_head_bytes(structured: bool) -> usize {
+pub fn read_head_bytes(structured: bool) -> usize {
     if structured { DATA_CHUNK_BYTES } else { SIMPLE_REPLY_BYTES }
 }
 
 /// Writes what comes in front of a read's `length` bytes of data; `head` is [`read_head_bytes`]
 /// long.
-pub(super) fn put_read_head(head: &mut [u8], cookie: u64, offset: u64, length: u32) {
+pub fn put_read_head(head: &mut [u8], cookie: u64, offset: u64, length: u32) {
     if head.len() == SIMPLE_REPLY_BYTES {
         head.copy_from_slice(&simple_reply(cookie, 0));
         return;
@@ -228,7 +228,7 @@ pub(super) fn put_read_head(head: &mut [u8], cookie: u64, offset: u64, length: u
 }
 
 /// The reply to a request that succeeded and has no data.
-pub(super) fn put_done(out: &mut Vec<u8>, structured: bool, cookie: u64) {
+pub fn put_done(out: &mut Vec<u8>, structured: bool, cookie: u64) {
     if structured {
         out.extend_from_slice(&chunk_head(chunk::NONE, cookie, 0));
     } else {
