@@ -30,6 +30,8 @@ Commands:
   validate [DIR] the models against published arrays: writes models/errors.toml and the tables of docs/models.md; with a folder,
                  against recordings of real drives in it
   bench [CASE…]  speed against peers and against itself, written to docs/benchmarks.md; --short is a tenth of it, --quick only prints
+  bench --against REV [PATH…]
+                 the same ten paths as they are here and at a commit, in turns; only prints
 
 Exit code 0: all is well; 1: something failed; 2: the command line is wrong.";
 

@@ -1,4 +1,5 @@
-//! How cost grows with the size of a run: what a report takes of 1,512 to 630,000 made-up trials.
+//! How cost grows with the size of a run: what a report takes of 1,512 to 630,000 made-up trials;
+//! and with the sizes of `series`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -7,8 +8,8 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::table::{Aim, Row, Section};
-use super::{Bench, child};
+use super::table::{Aim, Row, Section, exponent};
+use super::{Bench, child, series};
 
 /// Configurations, blocks and workloads of each run.
 const RUNS: [[u32; 3]; 5] = [[9, 24, 7], [60, 24, 7], [60, 70, 9], [300, 70, 9], [1000, 70, 9]];
@@ -55,34 +56,25 @@ pub(crate) fn measure(bench: &Bench) -> Result<Section, String> {
         row("MB at most at once", of(|cost| cost.peak_megabytes), 400.0);
         row("MB of page", of(|cost| cost.page_megabytes), 2.0);
     }
-    let exponents = rounds.iter().map(|round| exponent(round)).collect();
+    // The clock of processes counts in hundredths.
+    let point = |cost: &Cost| (cost.trials, cost.processor_seconds.max(0.01));
+    let fitted = |round: &Vec<Cost>| exponent(&round.iter().map(point).collect::<Vec<_>>());
     rows.push(Row {
         load: "all".to_owned(),
         measure: "exponent of processor time in trials",
-        ours: exponents,
+        ours: rounds.iter().map(fitted).collect(),
         other: None,
-        aim: Aim::AtMost(1.1),
+        aim: series::EXPONENT,
     });
+    rows.extend(series::rows(bench, make_up)?);
     let how = "`raidloom report RUN --html PAGE` of made-up runs: all workloads on all \
-        configurations, eight figures a trial. The exponent is the slope of the logarithms, least \
-        squares over the five runs."
+        configurations, eight figures a trial. Then requests over `null:` members, counted by \
+        callgrind as in `cargo xtask ci instructions`; `raidloom report history` over runs of 12 \
+        trials; and what a cache in memory takes besides the blocks that fill it. An exponent is \
+        the slope of the logarithms, least squares over the sizes above it."
         .to_owned();
     let measured = Some(format!("Measured in {} rounds", bench.effort.rounds));
-    Ok(Section { title: "How a report grows", how, measured, sides: ("raidloom", ""), rows })
-}
-
-/// The slope of log(processor time) over log(trials).
-fn exponent(costs: &[Cost]) -> f64 {
-    let points: Vec<(f64, f64)> = costs
-        .iter()
-        // The clock of processes counts in hundredths.
-        .map(|cost| (cost.trials.ln(), cost.processor_seconds.max(0.01).ln()))
-        .collect();
-    let count = points.len() as f64;
-    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
-    let (x, y) = (mean(|point| point.0), mean(|point| point.1));
-    let both: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
-    both / points.iter().map(|point| (point.0 - x).powi(2)).sum::<f64>()
+    Ok(Section { title: "How cost grows", how, measured, sides: ("raidloom", ""), rows })
 }
 
 fn report(bench: &Bench, folder: &Path, shape: [u32; 3]) -> Result<Cost, String> {
@@ -159,22 +151,4 @@ fn make_up(folder: &Path, [configurations, blocks, workloads]: [u32; 3]) -> std:
         }
     }
     trials.flush()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_grows_with_the_square_has_an_exponent_of_two() {
-        let costs: Vec<Cost> = [1e3, 1e4, 1e5]
-            .map(|trials: f64| Cost {
-                trials,
-                processor_seconds: 1e-6 * trials.powi(2),
-                peak_megabytes: 0.0,
-                page_megabytes: 0.0,
-            })
-            .into();
-        assert!((exponent(&costs) - 2.0).abs() < 1e-9);
-    }
 }

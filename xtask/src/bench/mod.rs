@@ -6,6 +6,7 @@
 //! back. Nothing is pinned, and nothing is dropped between rounds.
 
 mod aa;
+mod against;
 mod attach;
 mod cache;
 mod child;
@@ -20,6 +21,7 @@ mod nbd_leaf;
 mod parity;
 mod probe;
 mod report;
+mod series;
 mod suites;
 mod table;
 
@@ -81,7 +83,7 @@ const CASES: &[(&str, &str, Case)] = &[
 ];
 
 /// Runs the cases named, or all of them, and writes their sections of `docs/benchmarks.md`;
-/// `--quick` only prints them.
+/// `--quick` only prints them. With `--against REV` paths of requests are held against that commit.
 ///
 /// # Errors
 /// A case that does not exist, or something that could not be measured. A missed aim is no error:
@@ -89,17 +91,19 @@ const CASES: &[(&str, &str, Case)] = &[
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
     let quick = arguments.iter().any(|argument| argument == "--quick");
     let short = arguments.iter().any(|argument| argument == "--short");
+    let against = arguments.iter().position(|argument| argument == "--against");
+    let revision = against
+        .map(|place| arguments.get(place + 1).ok_or_else(|| "--against takes a commit".to_owned()));
+    let revision = revision.transpose()?;
     let only: Vec<&String> = arguments
         .iter()
-        .filter(|argument| !["--quick", "--short"].contains(&argument.as_str()))
+        .enumerate()
+        .filter(|(place, argument)| {
+            let is_against = against.is_some_and(|at| *place == at || *place == at + 1);
+            !is_against && !["--quick", "--short"].contains(&argument.as_str())
+        })
+        .map(|(_, argument)| argument)
         .collect();
-    if let Some(unknown) = only.iter().find(|name| !CASES.iter().any(|(case, ..)| case == **name)) {
-        let known: Vec<&str> = CASES.iter().map(|(name, ..)| *name).collect();
-        return Err(format!(
-            "no such case: {unknown}; the cases are {}, the flags --quick and --short",
-            known.join(", ")
-        ));
-    }
     let effort = if quick {
         QUICK
     } else if short {
@@ -107,6 +111,19 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
     } else {
         FULL
     };
+    if let Some(revision) = revision {
+        against::chosen(&only)?;
+        let bench = Bench { root: root.to_path_buf(), target: target_folder(root)?, effort };
+        return against::compare(&bench, revision, &only).map(|()| true);
+    }
+    if let Some(unknown) = only.iter().find(|name| !CASES.iter().any(|(case, ..)| case == **name)) {
+        let known: Vec<&str> = CASES.iter().map(|(name, ..)| *name).collect();
+        return Err(format!(
+            "no such case: {unknown}; the cases are {}, the flags --quick, --short and \
+            --against REV",
+            known.join(", ")
+        ));
+    }
     let bench = Bench { root: root.to_path_buf(), target: target_folder(root)?, effort };
     let path = root.join("docs/benchmarks.md");
     let mut page = format!("{HEAD}{}", host::facts(root));

@@ -193,6 +193,17 @@ impl Row {
     }
 }
 
+/// The slope of log(cost) over log(size), of pairs of size and cost.
+pub(crate) fn exponent(points: &[(f64, f64)]) -> f64 {
+    let points: Vec<(f64, f64)> =
+        points.iter().map(|(size, cost)| (size.ln(), cost.ln())).collect();
+    let count = points.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
+    let (x, y) = (mean(|point| point.0), mean(|point| point.1));
+    let both: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
+    both / points.iter().map(|point| (point.0 - x).powi(2)).sum::<f64>()
+}
+
 /// A heading, how it was measured, and a table.
 pub(crate) struct Section {
     pub(crate) title: &'static str,
@@ -360,5 +371,11 @@ mod tests {
         ] {
             assert_eq!(number(value), text);
         }
+    }
+
+    #[test]
+    fn what_grows_with_the_square_has_an_exponent_of_two() {
+        let costs = [1e3, 1e4, 1e5].map(|trials: f64| (trials, 1e-6 * trials.powi(2)));
+        assert!((exponent(&costs) - 2.0).abs() < 1e-9);
     }
 }
