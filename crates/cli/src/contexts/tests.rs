@@ -141,7 +141,7 @@ const CONTEXTS: &[(&str, &str, Mean)] = &[
     ("pull-test", "", All),
     ("model show", "", All),
     ("model show", "m", All),
-    ("model fit", "m", AllBut(&[&["device", "time", "samples"]])),
+    ("model fit", "m", AllBut(&[&["device", "time", "samples", "scratch"]])),
     ("model fit", "--device x", AllBut(&[&["facts"]])),
     ("guest build", "", All),
     ("guest run", "--stack model:x true", AllBut(&[&["cut_loses", "then", "images"]])),

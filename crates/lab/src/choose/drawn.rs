@@ -16,10 +16,9 @@ use results::choice::Choice;
 
 use super::answer::of_all_work;
 use super::candidates::{Candidates, Shape};
+use super::passing::passing_run;
 use super::plan_text::{list, set_name};
-use super::question::Question;
-use super::race::passing_run;
-use super::what_if::REQUESTS;
+use super::question::{FEW_REQUESTS, Question};
 use crate::plan::ResolvedPlan;
 
 /// Sets of parameters.
@@ -106,7 +105,7 @@ impl Question {
         self.put_layout(&mut text, "[baseline]", &drawn_name(self, pick.0, 1), pick);
         let kept = all().map(|(shape, _)| *shape).collect();
         let candidates = Candidates { kept, removed: Vec::new(), is_whole: true };
-        let share = self.share_of(REQUESTS).map(|percent| ("share", percent));
+        let share = self.share_of(FEW_REQUESTS).map(|percent| ("share", percent));
         self.put_workloads(&mut text, &candidates, share.as_slice());
         // A set is one draw already.
         text.push_str("\n[trials]\nblocks = 1\nseed = 42\n\n[report]\nmargin = \"3%\"\n");

@@ -16,6 +16,7 @@ mod drives;
 mod erased;
 mod layout;
 mod make;
+mod passing;
 mod plan_text;
 mod power_cuts;
 mod question;

@@ -11,6 +11,10 @@ use super::drives::{Drive, Drives};
 use super::layout::Member;
 use super::work::Work;
 
+/// So many requests tell as much as all of them: candidates that are about as fast are no matter
+/// here.
+pub(super) const FEW_REQUESTS: u64 = 5_000;
+
 /// A question to choose by.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Question {
@@ -57,6 +61,12 @@ impl Question {
         let lost = self.lost.iter().chain(lost).cloned().collect();
         let drives = Drives { all, folder: self.drives.folder.clone() };
         Ok(Question { drives, lost, raced: Vec::new(), ..self.clone() })
+    }
+
+    /// How many of 100 requests of the recording come to so many; nothing of other work.
+    pub(super) fn share_of(&self, requests: u64) -> Option<u64> {
+        let recording = self.work.recording.as_ref()?;
+        Some((requests * 100).div_ceil(recording.requests.max(1)).min(100))
     }
 
     /// The file system that is to be on it.

@@ -13,16 +13,14 @@ use std::cmp::Reverse;
 use std::sync::atomic::AtomicBool;
 
 use host::Error;
-use results::Run;
 use results::analysis::analyse;
 use results::choice::{Choice, Condition, RemovedLayout, Scheme};
 
 use super::ChosenLayout;
 use super::answer::{AS_FAST, of_all_work};
 use super::candidates::{Candidates, Shape};
+use super::passing::passing_run;
 use super::question::Question;
-use crate::plan::ResolvedPlan;
-use crate::run::{NoObserver, RunOptions, start};
 
 /// A round of the race.
 struct Round {
@@ -93,15 +91,6 @@ impl Round {
         }
         goes_on
     }
-}
-
-/// A run of which nothing stays.
-pub(super) fn passing_run(resolved: &ResolvedPlan, stop: &AtomicBool) -> Result<Run, Error> {
-    let folder =
-        tempfile::tempdir().map_err(|error| Error::from_io("a folder for the run", &error))?;
-    let output = Some(folder.path().join("run"));
-    let options = RunOptions { output, ..RunOptions::default() };
-    Ok(start(resolved, &options, stop, &mut NoObserver)?.run)
 }
 
 impl Question {

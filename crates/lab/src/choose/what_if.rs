@@ -8,7 +8,7 @@ use results::choice::Layout;
 use serde::Serialize;
 
 use super::answer::AS_FAST;
-use super::question::Question;
+use super::question::{FEW_REQUESTS, Question};
 
 /// How the work is another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -22,9 +22,6 @@ pub enum WorkChange {
 
 const CHANGES: [WorkChange; 3] =
     [WorkChange::Writes(3), WorkChange::Writes(10), WorkChange::Speed(3)];
-/// So many requests tell as much as all of them: candidates that are about as fast are no matter
-/// here.
-pub(super) const REQUESTS: u64 = 5_000;
 
 /// A change of the work that changes what is taken.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -52,7 +49,8 @@ impl Question {
     /// # Errors
     /// As [`Question::race`].
     pub fn what_if(&self, pick: &Layout, stop: &AtomicBool) -> Result<Vec<ChangedChoice>, Error> {
-        let Some(percent) = self.share_of(REQUESTS).filter(|_| self.drives.are_modelled()) else {
+        let Some(percent) = self.share_of(FEW_REQUESTS).filter(|_| self.drives.are_modelled())
+        else {
             return Ok(Vec::new());
         };
         let is_same = |layout: &Layout| {
@@ -78,12 +76,6 @@ impl Question {
             );
         }
         Ok(changes)
-    }
-
-    /// How many of 100 requests of the recording come to so many; nothing of other work.
-    pub(super) fn share_of(&self, requests: u64) -> Option<u64> {
-        let recording = self.work.recording.as_ref()?;
-        Some((requests * 100).div_ceil(recording.requests.max(1)).min(100))
     }
 
     /// What is taken where the workloads have these settings.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
-use block::{BufMut, Channel, Completion, Device, Error, Op, Reactor, Support, Time};
+use block::{BufMut, Channel, Completion, Device, Error, ErrorKind, Op, Reactor, Support, Time};
 
 use super::super::random::Random;
 use super::flash;
@@ -194,6 +194,19 @@ impl Prober<'_> {
                 Op::Write { offset, from: buffer().freeze(), fua }
             }
         })
+    }
+
+    /// Refuses what does not lie in the scratch range.
+    fn refuse_outside(&self, offset: u64, bytes: u64) -> Result<(), MeasureError> {
+        let is_in = self.scratch.as_ref().is_some_and(|range| {
+            offset >= range.start && offset.checked_add(bytes).is_some_and(|end| end <= range.end)
+        });
+        if is_in {
+            return Ok(());
+        }
+        let text =
+            format!("a write of {bytes} bytes at byte {offset} lies outside the scratch range");
+        Err(Error::new(ErrorKind::Refused, text).into())
     }
 
     /// Asks for the same at these places at once.

@@ -32,6 +32,7 @@ mod flash;
 mod measure;
 mod solve;
 mod writes;
+mod written;
 
 use std::fmt::Write as _;
 

@@ -10,7 +10,7 @@ use super::super::parameters::{
 };
 use super::super::random::Random;
 use super::super::request::Operation;
-use super::{Probe, Sample, Samples, writes};
+use super::{Probe, Sample, Samples, written};
 
 pub(super) const MILLISECOND: f64 = 1e6;
 /// Most requests at a time: no deeper queue is found.
@@ -413,7 +413,7 @@ pub(super) fn turning_drive(
         write_switch_penalty: None,
     };
     let seek_error = stages(samples, (overhead, per_byte), &mut disk, &link, &mut not_found)?;
-    writes::found(samples, (overhead, per_byte), &mut disk, &mut not_found);
+    written::found(samples, (overhead, per_byte), &mut disk, &mut not_found);
     let (name, title) = (name.to_owned(), title.to_owned());
     let parameters = Parameters { name, title, sheet: None, disk, flash: None, link };
     let check = check(samples, &parameters, seek_error);

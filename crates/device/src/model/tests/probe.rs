@@ -358,8 +358,8 @@ fn written(parameters: &Parameters, seed: u64) -> (Samples, u64) {
     (samples.expect("it answers"), writes.load(Ordering::Relaxed))
 }
 
-/// What is off by more than it may be: 5 %, or of settling 0.05 ms, of extents 2, of bytes 1 MiB, of
-/// a pause two turns.
+/// What is off by more than it may be: 5 %, or of settling 0.05 ms, of extents 2, of bytes 1 MiB,
+/// of a pause two turns.
 fn wrong_of_writes(hidden: &Parameters, found: &Solution) -> Vec<String> {
     let (meant, disk) = (&hidden.disk, &found.parameters.disk);
     let mut wrong = Vec::new();
@@ -393,8 +393,8 @@ fn wrong_of_writes(hidden: &Parameters, found: &Solution) -> Vec<String> {
     wrong
 }
 
-/// Twins again, with a range to write to: what writes show is found, durable writes are explained,
-/// and nothing outside of the range is written.
+/// Hidden drives again, with a range to write to: what writes show is found, durable writes are
+/// explained, and nothing outside of the range is written.
 #[test]
 fn what_writes_show_of_hidden_drives_is_found() {
     let (mut all, mut unexplained) = (Vec::new(), 0);
