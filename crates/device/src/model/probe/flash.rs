@@ -14,7 +14,7 @@ use super::super::data_sheet::Interface;
 use super::super::flash_sheet::PAGE;
 use super::super::parameters::Parameters;
 use super::solve::{self, FitFailure, MissingReason, NotFound, Solution};
-use super::{Probe, Sample, Samples};
+use super::{Probe, Sample, Samples, written};
 
 /// A page, as such flash has.
 pub(super) const PAGE_BYTES: u64 = PAGE as u64;
@@ -121,7 +121,7 @@ fn gigabytes(size_bytes: u64) -> f64 {
 /// # Errors
 /// Samples that lack what every model needs, or of a drive that neither turns nor shows its cells.
 pub fn solve(samples: &Samples, name: &str, title: &str) -> Result<Solution, FitFailure> {
-    match solve::turning_drive(samples, name, title) {
+    match solve::turning_drive(samples, (name, title), written::found) {
         Err(hidden @ FitFailure::NotTurning { .. }) => still_drive(samples, (name, title), hidden),
         turning => turning,
     }

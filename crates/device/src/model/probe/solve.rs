@@ -10,7 +10,7 @@ use super::super::parameters::{
 };
 use super::super::random::Random;
 use super::super::request::Operation;
-use super::{Probe, Sample, Samples, written};
+use super::{Probe, Sample, Samples};
 
 pub(super) const MILLISECOND: f64 = 1e6;
 /// Most requests at a time: no deeper queue is found.
@@ -374,14 +374,17 @@ fn seek_curve(points: &[(f64, f64)]) -> Option<SeekCurve> {
     })
 }
 
+/// Puts what writes tell in the place of what was assumed, given what a read costs.
+pub(super) type TakeWrites = fn(&Samples, (f64, f64), &mut DiskParameters, &mut Vec<NotFound>);
+
 /// A model of what was measured of a drive that turns.
 ///
 /// # Errors
 /// Samples of something that does not turn, or that lack what every model needs.
 pub(super) fn turning_drive(
     samples: &Samples,
-    name: &str,
-    title: &str,
+    (name, title): (&str, &str),
+    take_writes: TakeWrites,
 ) -> Result<Solution, FitFailure> {
     let (overhead, per_byte) = interface(samples).ok_or(FitFailure::Lacking(Probe::Cached))?;
     let rates = rates(samples).ok_or(FitFailure::Lacking(Probe::Rate))?;
@@ -413,7 +416,7 @@ pub(super) fn turning_drive(
         write_switch_penalty: None,
     };
     let seek_error = stages(samples, (overhead, per_byte), &mut disk, &link, &mut not_found)?;
-    written::found(samples, (overhead, per_byte), &mut disk, &mut not_found);
+    take_writes(samples, (overhead, per_byte), &mut disk, &mut not_found);
     let (name, title) = (name.to_owned(), title.to_owned());
     let parameters = Parameters { name, title, sheet: None, disk, flash: None, link };
     let check = check(samples, &parameters, seek_error);
