@@ -45,6 +45,9 @@ if [ ! -e $root/etc/machine-is-made ]; then
     done
     printf '[Service]\nExecStart=\nExecStart=udevadm trigger --type=all --subsystem-match=block --action=add\n' \
         >"$units/systemd-udev-trigger.service.d/block.conf"
+    # On a busy host drives take longer to be found than systemd waits for them.
+    mkdir -p $root/etc/systemd/system.conf.d
+    printf '[Manager]\nDefaultDeviceTimeoutSec=500\nDefaultTimeoutStartSec=500\n' >$root/etc/systemd/system.conf.d/busy.conf
     ln -s /lib/systemd/system/multi-user.target "$units/default.target"
     cat >"$units/task.service" <<END
 [Unit]

@@ -80,7 +80,7 @@ fn nothing_is_created_without_consent_or_of_another_answer() {
         (in_the_way, "there is something in it"),
     ] {
         let told = create(&page, &creation);
-        let error = told["error"].as_str().unwrap_or_default();
+        let error = told["error"].to_string();
         assert!(told["stage"] == "failed" && error.contains(said), "{said}: {told}");
         assert_eq!(told["made"], Value::Null);
         assert_eq!(drives.each_ref().map(begin_of), before, "{said}");
