@@ -98,7 +98,7 @@ pub(super) fn run(
                 if number == 0 { Vec::new() } else { undo(making, &device, &paths, &before) };
             return Err(match left.is_empty() {
                 true => error.and_then_some("; what was made is taken back"),
-                false => error.and_then_some(&format!("; left: {}", left.join("; "))),
+                false => error.and_then_some(format!("; left: {}", left.join("; "))),
             });
         }
     }
