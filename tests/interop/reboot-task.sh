@@ -28,7 +28,13 @@ vault=(--do=mdadm --name vault --mount /srv/vault --erase-signature --erase=DRIV
 # What is in a mounted file system, and what of the array.
 look() {
     local name=$1
-    mountpoint -q "/srv/$name" || { echo "$name: not mounted"; return; }
+    if ! mountpoint -q "/srv/$name"; then
+        echo "$name: not mounted"
+        journalctl --boot --no-pager --lines=200 >&2
+        systemctl --no-pager --full status "srv-$name.mount" >&2
+        cat /etc/fstab >&2
+        return
+    fi
     [ "$(findmnt -n -o FSTYPE "/srv/$name")" = ext4 ] || echo "$name: no ext4"
     diff -r "$files" "/srv/$name/files" >&2 && echo "$name: the files are there"
 }
@@ -79,4 +85,6 @@ while read -r what <&3; do
             ;;
     esac
 done 3<todo
+# A machine that is switched off in order writes down what it has; this one may be off before.
+sync
 echo done

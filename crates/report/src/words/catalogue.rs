@@ -642,7 +642,7 @@ words::catalogue! {
     CHOICE_CHUNK_LABEL: "chunk", "チャンク";
     CHOICE_DEGRADED: "this work runs at {ratio} of its speed", "この用途の速さは {ratio} になる";
     CHOICE_DEGRADED_LABEL: "a drive missing", "1 台欠けると";
-    CHOICE_REBUILD: "{time} idle, up to {busy} beside work (modelled); data lost in 1 of {chance}, at worst 1 of {busy_chance} ({rate} % of drives a year)", "単独で {time}、用途と並行で最長 {busy}(モデル)。その間のデータ損失は {chance} 回に 1 回、最悪 {busy_chance} 回に 1 回(年間故障率 {rate} %)";
+    CHOICE_REBUILD: "{time} idle, up to {busy} beside work (modelled); data lost in 1 of {chance}, at worst 1 of {busy_chance} ({rate} % of drives a year)", "単独で {time}、用途と並行で最長 {busy}(モデル)。データ損失は {chance} 回に 1 回、最悪 {busy_chance} 回に 1 回(年 {rate} %)";
     CHOICE_REBUILD_LABEL: "rebuild", "再構築";
     CHOICE_POWER_CUTS: "nothing acknowledged lost in {cuts} cuts of modelled drives (at most {percent} %)", "完了を通知した書き込みの消失は {cuts} 回中なし(モデル、最大 {percent} %)";
     CHOICE_POWER_LOST: "acknowledged writes lost in {lost} of {cuts} cuts of modelled drives (at most {percent} %)", "完了を通知した書き込みの消失は {cuts} 回中 {lost} 回(モデル、最大 {percent} %)";

@@ -1,5 +1,5 @@
 //! A model of a drive from its own answers: to reads only, unless a range is named that may be
-//! written ([`writes`]).
+//! written (module `writes`).
 //!
 //! ```text
 //!   device --measure--> samples (CSV) --solve--> parameters, what could not be found out,
