@@ -8,6 +8,7 @@
 //! ```
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,6 +58,7 @@ fn device(name: &str) -> String {
 
 /// What was there before the first command.
 struct Before {
+    /// None of a file that was not there.
     configurations: Vec<(&'static str, Option<String>)>,
     has_folder: bool,
 }
@@ -71,9 +73,14 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let device = device(&making.name);
     let paths = check(making, &device)?;
-    let read = |file: &'static str| (file, fs::read_to_string(file).ok());
+    // What cannot be read could not be put back.
+    let read = |file: &'static str| match fs::read_to_string(file) {
+        Ok(text) => Ok((file, Some(text))),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok((file, None)),
+        Err(error) => Err(Failure::from_io(file, &error)),
+    };
     let before = Before {
-        configurations: CONFIGURATIONS.map(read).to_vec(),
+        configurations: CONFIGURATIONS.into_iter().map(read).collect::<Result<_, _>>()?,
         has_folder: making.mount.as_ref().is_none_or(|folder| folder.is_dir()),
     };
     for (number, command) in commands.iter().enumerate() {
@@ -179,7 +186,12 @@ fn undo(making: &MakeRequest<'_>, device: &str, paths: &[PathBuf], before: &Befo
         tell(shell(&format!("mdadm --zero-superblock --force {shown}")));
     }
     for (file, text) in &before.configurations {
-        let Some(text) = text else { continue };
+        let Some(text) = text else {
+            if Path::new(file).exists() {
+                tell(fs::remove_file(file).map_err(|error| Failure::from_io(file, &error)));
+            }
+            continue;
+        };
         if fs::read_to_string(file).is_ok_and(|now| now != *text && now.starts_with(text)) {
             tell(write_named(Path::new(file), text.as_bytes()));
         }
