@@ -108,14 +108,8 @@ impl Asked {
 
 /// The drives that making a layout would erase; none where some of them are to be bought yet.
 fn erases(layout: &ChosenLayout) -> Vec<&Path> {
-    fn path(member: &Member) -> Option<&Path> {
-        match member {
-            Member::Path(path) => Some(path),
-            Member::Model(_) | Member::Made(_) => None,
-        }
-    }
-    let all: Option<Vec<&Path>> = layout.members.iter().chain(&layout.spares).map(path).collect();
-    all.unwrap_or_default()
+    let members = layout.members.iter().chain(&layout.spares);
+    members.map(Member::path).collect::<Option<_>>().unwrap_or_default()
 }
 
 #[cfg(test)]

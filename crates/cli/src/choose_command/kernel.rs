@@ -137,13 +137,9 @@ fn check(making: &MakeRequest<'_>, device: &str) -> Result<Vec<PathBuf>, Failure
             "{device}: there is an array of this name; --name names another"
         )));
     }
-    let path = |member: &Member| match member {
-        Member::Path(path) => Some(path.clone()),
-        Member::Model(_) | Member::Made(_) => None,
-    };
     let layout = making.layout;
-    let paths: Vec<PathBuf> =
-        layout.members.iter().chain(&layout.spares).filter_map(path).collect();
+    let members = layout.members.iter().chain(&layout.spares);
+    let paths: Vec<PathBuf> = members.filter_map(Member::path).map(Path::to_owned).collect();
     let guard = Guard::new(making.consent.clone()).owning(making.own_arrays.clone());
     guard.check_all(&paths)?;
     Ok(paths)

@@ -20,11 +20,7 @@ const LOOKS_MAX: u32 = 5;
 
 /// The drives that are there.
 fn paths(drives: &Drives) -> Vec<PathBuf> {
-    let path = |member: &Member| match member {
-        Member::Path(path) => Some(path.clone()),
-        Member::Model(_) | Member::Made(_) => None,
-    };
-    drives.all.iter().filter_map(|drive| path(&drive.member)).collect()
+    drives.all.iter().filter_map(|drive| drive.member.path()).map(Path::to_owned).collect()
 }
 
 fn names(paths: &[PathBuf]) -> String {

@@ -32,18 +32,14 @@ impl ErasedDrive {
             let number = system::block_number(path)?;
             drives.iter().find(|drive| system::block_number(&drive.path) == Some(number))
         };
-        let path = |member: &'a Member| match member {
-            Member::Path(path) => Some(path),
-            Member::Model(_) | Member::Made(_) => None,
-        };
-        let look = |path: &PathBuf| {
+        let look = |path: &Path| {
             Ok(ErasedDrive {
-                path: path.clone(),
+                path: path.to_owned(),
                 drive: drive_of(path).cloned(),
                 holds: mount::holds(path)?.map(str::to_owned),
             })
         };
-        members.into_iter().filter_map(path).map(look).collect()
+        members.into_iter().filter_map(Member::path).map(look).collect()
     }
 
     /// The consent of somebody who has seen all of them.

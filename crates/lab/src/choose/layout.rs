@@ -1,6 +1,6 @@
 //! A layout over drives, as it is recommended, printed and made.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use array::md::Level;
 use block::{Node, Stripe};
@@ -21,6 +21,15 @@ pub enum Member {
 }
 
 impl Member {
+    /// The file or block device that it is; none of a modelled disk and of what a run makes.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Member::Path(path) => Some(path),
+            Member::Model(_) | Member::Made(_) => None,
+        }
+    }
+
     /// The leaf of a stack that it is.
     #[must_use]
     pub fn node(&self) -> Node {

@@ -176,11 +176,8 @@ impl Question {
                 list(drives.iter().filter_map(|drive| drive.model.clone()))
             );
         }
-        let path = |member: &Member| match member {
-            Member::Path(path) => Some(path.to_string_lossy().into_owned()),
-            Member::Model(_) | Member::Made(_) => None,
-        };
-        format!("devices = {}", list(drives.iter().filter_map(|drive| path(&drive.member))))
+        let paths = drives.iter().filter_map(|drive| drive.member.path());
+        format!("devices = {}", list(paths.map(|path| path.to_string_lossy().into_owned())))
     }
 
     /// The modelled drives with one more option each.
