@@ -12,7 +12,12 @@ cd "$folder" || exit 1
 . "$(dirname "$0")/uml-must.sh"
 
 # Started is a machine that has nothing left to start. What waits for a drive is left to do until systemd gives it up.
-while [ -n "$(systemctl --no-legend list-jobs)" ]; do sleep 0.2; done
+for ((tries = 0; tries < 1500; tries++)); do
+    jobs=$(systemctl --no-legend list-jobs)
+    [ -n "$jobs" ] || break
+    sleep 0.2
+done
+[ -z "$jobs" ] || echo "still to be done: $jobs" >&2
 
 drives() { printf '/dev/disk/by-id/ubd-DRIVE-%s\n' "$@"; }
 
@@ -70,7 +75,8 @@ while read -r what <&3; do
             raidloom array status --test tank >/run/status && echo "tank: every member is there"
             echo "md has: $(sed -n 's/^md[0-9_a-z]* : active \(([a-z-]*) \)\{0,1\}\(raid[0-9]*\) .*/\2/p' /proc/mdstat)," \
                 "of $(grep -o 'ubd[a-z]\[' /proc/mdstat | sort | tr -d '\n[')"
-            echo "failed: $(systemctl --no-legend --plain --failed)"
+            # Others' units are as the host's packages have them.
+            echo "failed: $(systemctl --no-legend --plain --failed 'raidloom*' '*.mount' '*.device' 'mdadm*' 'mdmon*')"
             ;;
         take-down)
             must systemctl disable --now raidloom@tank.service

@@ -47,6 +47,8 @@ struct Ci {
     counts: Option<Counts>,
     /// What passed and could not do all that it tests, a line each.
     skipped: Vec<String>,
+    /// The tests that failed, and their last words.
+    failures: Vec<(String, String)>,
 }
 
 type Step = fn(&mut Ci) -> Ending;
@@ -76,7 +78,7 @@ pub(crate) fn run(root: &Path, only: &[String]) -> Result<bool, String> {
         let known: Vec<&str> = STEPS.iter().map(|(name, _)| *name).collect();
         return Err(format!("no such step: {unknown}; the steps are {}", known.join(", ")));
     }
-    let mut ci = Ci { root: root.to_path_buf(), counts: None, skipped: Vec::new() };
+    let mut ci = Ci { root: root.to_path_buf(), counts: None, skipped: Vec::new(), failures: Vec::new() };
     let mut endings = Vec::new();
     for (name, step) in
         STEPS.iter().filter(|(name, _)| only.is_empty() || only.iter().any(|wanted| wanted == name))
@@ -97,6 +99,9 @@ pub(crate) fn run(root: &Path, only: &[String]) -> Result<bool, String> {
     }
     for line in &ci.skipped {
         println!("  {line}");
+    }
+    for (name, words) in &ci.failures {
+        println!("\nfailed: {name}\n{words}");
     }
     if let Some(Counts { passed, failed }) = ci.counts {
         println!("\n{passed} passed, {failed} failed");
@@ -174,6 +179,7 @@ impl Ci {
         counts.passed += outcome.passed;
         counts.failed += outcome.failed;
         self.skipped.extend(outcome.skipped);
+        self.failures.extend(outcome.failures);
         println!("the slowest:");
         for (name, time) in &outcome.slowest {
             println!("  {:>7.1} s  {name}", time.as_secs_f64());
@@ -236,13 +242,25 @@ impl Ci {
     /// Licences, sources and doubles of what others wrote (`deny.toml`), and what is known against
     /// it, where that can be fetched.
     fn dependencies(&mut self) -> Ending {
+        let root = self.root.clone();
         let deny = |arguments: &[&str]| {
-            let mut command = self.cargo(&["deny"]);
-            command.args(arguments).env("PATH", nextest::with_python_programs(&self.root));
+            let mut command = Command::new("cargo");
+            command.arg("deny").args(arguments).current_dir(&root).stdin(Stdio::null());
+            command.env("PATH", nextest::with_python_programs(&root));
             command
         };
         let check = ["--offline", "check", "--deny", "warnings"];
-        let ours = ended(deny(&check).args(["bans", "licenses", "sources"]));
+        // A build fetches nothing of what only other systems take.
+        let own_target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+        let targets: &[&str] =
+            if ended(&mut self.cargo(&["fetch", "--locked", "--quiet"])) == Ending::Passed {
+                &[]
+            } else {
+                let what = "what only other targets take cannot be fetched here";
+                self.skipped.push(format!("dependencies: {what}"));
+                &["--target", &own_target]
+            };
+        let ours = ended(deny(targets).args(check).args(["bans", "licenses", "sources"]));
         if ours != Ending::Passed {
             return ours;
         }
@@ -250,7 +268,7 @@ impl Ci {
             self.skipped.push("dependencies: advisories cannot be fetched here".to_owned());
             return Ending::Passed;
         }
-        ended(deny(&check).arg("advisories"))
+        ended(deny(targets).args(check).arg("advisories"))
     }
 
     /// The buffers hold all pointer work that is ours alone; Miri watches their tests.

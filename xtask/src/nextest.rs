@@ -18,11 +18,16 @@ const SKIPPED: &str = "RAIDLOOM_SKIPPED";
 /// Tests that are shown at the end, the slowest first.
 const SLOWEST: usize = 10;
 
+/// Lines of each thing a failed test has printed that are shown once more at the end.
+const LAST_LINES: usize = 40;
+
 /// What a run of tests came to.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) passed: u64,
     pub(crate) failed: u64,
+    /// Name of each test that failed, and the end of what it printed.
+    pub(crate) failures: Vec<(String, String)>,
     /// Name and time of the tests that took longest.
     pub(crate) slowest: Vec<(String, Duration)>,
     /// What tests that passed could not do, a line each.
@@ -126,20 +131,38 @@ fn results(text: &str) -> Result<Outcome, String> {
         let fails = |node: roxmltree::Node<'_, '_>| {
             node.has_tag_name("failure") || node.has_tag_name("error")
         };
-        if test.children().any(fails) {
-            outcome.failed += 1;
-        } else {
-            outcome.passed += 1;
-        }
         let named = |name| test.attribute(name).unwrap_or("?");
         let seconds = named("time").parse::<f64>().unwrap_or(0.0);
         let name = format!("{} {}", named("classname"), named("name"));
+        if test.children().any(fails) {
+            outcome.failed += 1;
+            outcome.failures.push((name.clone(), last_words(test)));
+        } else {
+            outcome.passed += 1;
+        }
         times.push((name, Duration::try_from_secs_f64(seconds).unwrap_or_default()));
     }
     times.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
     times.truncate(SLOWEST);
     outcome.slowest = times;
     Ok(outcome)
+}
+
+/// The end of what a test that failed has printed: the rest stands where it ran, far above.
+fn last_words(test: roxmltree::Node<'_, '_>) -> String {
+    let printed = test
+        .descendants()
+        .filter(|node| ["system-out", "system-err", "failure", "error"].iter().any(|tag| node.has_tag_name(*tag)))
+        .filter_map(|node| node.text());
+    let mut words = String::new();
+    for text in printed {
+        let lines: Vec<&str> = text.trim().lines().collect();
+        for line in &lines[lines.len().saturating_sub(LAST_LINES)..] {
+            words += line;
+            words.push('\n');
+        }
+    }
+    words
 }
 
 #[cfg(test)]
@@ -162,6 +185,8 @@ mod tests {
             </testsuites>"#;
         let outcome = results(text).expect("it is read");
         assert_eq!((outcome.passed, outcome.failed), (2, 1));
+        let failures = [("raidloom::serve c".to_owned(), "it panicked\n".to_owned())];
+        assert_eq!(outcome.failures, failures);
         let names: Vec<&str> = outcome.slowest.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["array rows::b", "raidloom::serve c", "array rows::a"]);
         assert!(results("<testsuites>").is_err());

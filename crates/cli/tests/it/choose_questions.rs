@@ -9,7 +9,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use crate::suites::disk::{RawDisk, is_possible};
@@ -95,10 +95,14 @@ impl Terminal {
     /// How it ended, and the screen.
     fn end(mut self) -> (Option<i32>, String) {
         let end = Instant::now() + Duration::from_secs(120);
-        while let Ok(bytes) =
-            self.screen.recv_timeout(end.saturating_duration_since(Instant::now()))
-        {
-            self.seen += &String::from_utf8_lossy(&bytes);
+        loop {
+            match self.screen.recv_timeout(end.saturating_duration_since(Instant::now())) {
+                Ok(bytes) => self.seen += &String::from_utf8_lossy(&bytes),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {
+                    panic!("it does not end: {}\n{}", self.seen, waits_of(self.process.id()))
+                }
+            }
         }
         (self.process.wait().unwrap().code(), self.seen.clone())
     }
@@ -117,6 +121,19 @@ impl Terminal {
         self.until(said);
         self.press(&format!("{right}\n"));
     }
+}
+
+/// What the threads of a process and of its children wait for in the kernel.
+fn waits_of(process: u32) -> String {
+    let mut said = String::new();
+    for task in fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten() {
+        let read = |name: &str| fs::read_to_string(task.path().join(name)).unwrap_or_default();
+        said += &format!("{process} {}: {} {}\n", read("comm").trim(), read("wchan"), read("syscall"));
+        for child in read("children").split_whitespace().filter_map(|id| id.parse().ok()) {
+            said += &waits_of(child);
+        }
+    }
+    said
 }
 
 impl Drop for Terminal {

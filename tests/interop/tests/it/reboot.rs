@@ -67,6 +67,11 @@ impl StartedAgain {
 
     /// Starts it; what it says of what it does then. It is off again when this returns.
     fn start(&self, to_do: &[&str]) -> String {
+        self.try_to_start(to_do).unwrap_or_else(|log| panic!("{to_do:?}: {log}"))
+    }
+
+    /// As `start`; the error is what the machine has said.
+    fn try_to_start(&self, to_do: &[&str]) -> Result<String, String> {
         fs::write(self.shared().join("todo"), to_do.join("\n") + "\n").expect("written");
         let mut machine = Command::new(here().join("uml.sh"));
         machine.args(["-t", "600", "-m", "512M", "-i", "-w"]).arg(self.shared());
@@ -76,12 +81,10 @@ impl StartedAgain {
         let output = machine.output().expect("bash runs");
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         let log = String::from_utf8_lossy(&output.stderr);
-        assert!(
-            output.status.success() && said.ends_with("done\n"),
-            "{to_do:?}: {}\n{said}\n{log}",
-            output.status
-        );
-        said
+        if output.status.success() && said.ends_with("done\n") {
+            return Ok(said);
+        }
+        Err(format!("{}\n{said}\n{log}", output.status))
     }
 
     /// The answer of a run.
@@ -150,6 +153,12 @@ fn what_choose_makes_is_there_when_the_machine_is_started_again() {
         return;
     }
     let machine = StartedAgain::new();
+    // What the host has installed is what starts here, and not every host's systemd can.
+    if let Err(log) = machine.try_to_start(&[]) {
+        let last = log.lines().rev().take(5).collect::<Vec<_>>().join(" < ");
+        testkit::skipped!("{test}: systemd does not start in user-mode Linux here: {last}");
+        return;
+    }
     let taken_back = "no luck; what was made is taken back\nnothing of it is left\ndone\n";
     assert_eq!(machine.start(&["choose", "fail"]), taken_back);
     let there = |level: &str| {
