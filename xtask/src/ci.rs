@@ -78,7 +78,8 @@ pub(crate) fn run(root: &Path, only: &[String]) -> Result<bool, String> {
         let known: Vec<&str> = STEPS.iter().map(|(name, _)| *name).collect();
         return Err(format!("no such step: {unknown}; the steps are {}", known.join(", ")));
     }
-    let mut ci = Ci { root: root.to_path_buf(), counts: None, skipped: Vec::new(), failures: Vec::new() };
+    let mut ci =
+        Ci { root: root.to_path_buf(), counts: None, skipped: Vec::new(), failures: Vec::new() };
     let mut endings = Vec::new();
     for (name, step) in
         STEPS.iter().filter(|(name, _)| only.is_empty() || only.iter().any(|wanted| wanted == name))

@@ -152,7 +152,11 @@ fn results(text: &str) -> Result<Outcome, String> {
 fn last_words(test: roxmltree::Node<'_, '_>) -> String {
     let printed = test
         .descendants()
-        .filter(|node| ["system-out", "system-err", "failure", "error"].iter().any(|tag| node.has_tag_name(*tag)))
+        .filter(|node| {
+            ["system-out", "system-err", "failure", "error"]
+                .iter()
+                .any(|tag| node.has_tag_name(*tag))
+        })
         .filter_map(|node| node.text());
     let mut words = String::new();
     for text in printed {

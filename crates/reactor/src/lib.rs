@@ -513,8 +513,7 @@ impl Reactor {
                 }
             };
             let slept = wall.ring.borrow_mut().enter(1, timeout)?;
-            let in_time = until.is_none_or(|until| self.now() < until);
-            if !slept && in_time {
+            if !slept && until.is_none_or(|until| self.now() < until) {
                 // A signal: the owner may want to know, and nothing is lost by asking it to come
                 // again.
                 return Ok(WakeReason::Rung);

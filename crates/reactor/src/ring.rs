@@ -141,6 +141,8 @@ impl Drop for FileEntry {
 pub(crate) struct Ring {
     // Before `slots`: a ring that is gone uses no memory of theirs.
     uring: IoUring,
+    door: Door,
+    at_once: AtOnce,
     identity: u64,
     slots: Vec<Option<InFlight>>,
     free: Vec<u32>,
@@ -167,6 +169,7 @@ impl Ring {
             .build(ENTRIES)
             // Kernels before 6.1 do not know these flags.
             .or_else(|_| IoUring::builder().setup_cqsize(COMPLETION_ENTRIES).build(ENTRIES))?;
+        let door = Door::of(&uring);
         // Both tables only save time; a kernel or a memory limit that refuses them costs nothing
         // else.
         let file_slots = if uring.submitter().register_files_sparse(FILE_SLOTS).is_ok() {
@@ -182,6 +185,8 @@ impl Ring {
             };
         Ok(Ring {
             uring,
+            door,
+            at_once: AtOnce::default(),
             identity: IDENTITIES.fetch_add(1, Ordering::Relaxed),
             slots: Vec::new(),
             free: Vec::new(),
@@ -408,17 +413,15 @@ impl Ring {
     /// Returns false when the time ran out or a signal came first.
     pub(crate) fn enter(&mut self, want: usize, timeout: Option<Duration>) -> io::Result<bool> {
         self.close_retired_files();
-        let submitter = self.uring.submitter();
-        let result = match timeout {
-            Some(timeout) if want > 0 => {
-                let timespec = types::Timespec::from(timeout);
-                submitter.submit_with_args(want, &types::SubmitArgs::new().timespec(&timespec))
+        if want > 0 && self.queued > 0 && self.at_once.is_likely() {
+            let result = self.call(0, None);
+            let is_there = result.is_ok() && !self.uring.completion().is_empty();
+            self.at_once.was(is_there);
+            if is_there {
+                return Ok(true);
             }
-            _ => submitter.submit_and_wait(want),
-        };
-        // What the kernel has not consumed stays in the queue, whatever the call returned.
-        self.queued =
-            u32::try_from(self.uring.submission().len()).expect("a queue of at most 2^15");
+        }
+        let result = self.call(want, timeout);
         match result {
             // A call that has submitted something reports that, and not what ended its sleep.
             Ok(_) => Ok(want == 0 || self.queued > 0 || !self.uring.completion().is_empty()),
@@ -427,6 +430,22 @@ impl Ring {
             Err(error) if is_one_of(&error, &[Errno::AGAIN, Errno::BUSY]) => Ok(true),
             Err(error) => Err(error),
         }
+    }
+
+    /// The call itself.
+    fn call(&mut self, want: usize, timeout: Option<Duration>) -> io::Result<usize> {
+        let result = match timeout {
+            Some(timeout) if want > 0 => {
+                let timespec = types::Timespec::from(timeout);
+                let arguments = types::SubmitArgs::new().timespec(&timespec);
+                self.uring.submitter().submit_with_args(want, &arguments)
+            }
+            _ => self.door.enter(&mut self.uring, want),
+        };
+        // What the kernel has not consumed stays in the queue, whatever the call returned.
+        self.queued =
+            u32::try_from(self.uring.submission().len()).expect("a queue of at most 2^15");
+        result
     }
 
     /// Takes finished operations; each becomes an event for `deliver`, or, without a mailbox, a
@@ -446,6 +465,108 @@ impl Ring {
             let mailbox = done.mailbox.clone();
             deliver(mailbox, done.ended(result));
         }
+    }
+}
+
+/// How the kernel is told which ring is meant: by its place in the table of the thread that uses
+/// it, which saves the search for its descriptor at every call, where the kernel has such a table
+/// (Linux 5.18).
+enum Door {
+    Place(u32),
+    Descriptor,
+}
+
+impl Door {
+    fn of(uring: &IoUring) -> Door {
+        /// Any place that is free.
+        const ANY: u32 = u32::MAX;
+        let descriptor = u64::try_from(uring.as_raw_fd()).expect("no descriptor is negative");
+        let mut update = RingUpdate { offset: ANY, reserved: 0, data: descriptor };
+        if update.tell(uring, REGISTER_RING_FDS) {
+            Door::Place(update.offset)
+        } else {
+            Door::Descriptor
+        }
+    }
+
+    /// Gives the place back, which would keep the ring open as long as the thread lives.
+    fn close(&mut self, uring: &IoUring) {
+        if let Door::Place(offset) = std::mem::replace(self, Door::Descriptor) {
+            RingUpdate { offset, reserved: 0, data: 0 }.tell(uring, UNREGISTER_RING_FDS);
+        }
+    }
+
+    /// Hands over what is queued and waits for `want` completions.
+    fn enter(&self, uring: &mut IoUring, want: usize) -> io::Result<usize> {
+        let Door::Place(place) = self else { return uring.submitter().submit_and_wait(want) };
+        let queue = uring.submission();
+        let mut flags = ENTER_REGISTERED_RING;
+        if want > 0 || queue.taskrun() || queue.cq_overflow() {
+            flags |= ENTER_GETEVENTS;
+        }
+        let queued = queue.len();
+        drop(queue);
+        // SAFETY: the entries own what they point to, as `Ring::push` has it, and no argument is
+        // memory.
+        let taken = unsafe {
+            libc::syscall(
+                libc::SYS_io_uring_enter,
+                *place,
+                queued,
+                want,
+                flags,
+                std::ptr::null::<libc::sigset_t>(),
+                0,
+            )
+        };
+        usize::try_from(taken).map_err(|_| io::Error::last_os_error())
+    }
+}
+
+/// `struct io_uring_rsrc_update` of <linux/io_uring.h>.
+#[repr(C)]
+struct RingUpdate {
+    offset: u32,
+    reserved: u32,
+    data: u64,
+}
+
+impl RingUpdate {
+    /// Whether the kernel has done that with one of them.
+    fn tell(&mut self, uring: &IoUring, what: u32) -> bool {
+        let ring = uring.as_raw_fd();
+        // SAFETY: the kernel reads and writes this structure, which outlives the call.
+        let done =
+            unsafe { libc::syscall(libc::SYS_io_uring_register, ring, what, &raw mut *self, 1) };
+        done == 1
+    }
+}
+
+/// Of <linux/io_uring.h>.
+const REGISTER_RING_FDS: u32 = 20;
+const UNREGISTER_RING_FDS: u32 = 21;
+const ENTER_GETEVENTS: u32 = 1;
+const ENTER_REGISTERED_RING: u32 = 1 << 4;
+
+/// Whether what is handed over is there when the call returns, as it is from memory: then nothing
+/// has to be set up for a wait.
+#[derive(Default)]
+struct AtOnce {
+    was_there: bool,
+    waits: u8,
+}
+
+impl AtOnce {
+    /// Each so many waits it is looked whether that has changed.
+    const WAITS: u8 = 64;
+
+    fn is_likely(&mut self) -> bool {
+        self.waits = (self.waits + 1) % Self::WAITS;
+        self.was_there || self.waits == 0
+    }
+
+    fn was(&mut self, there: bool) {
+        self.was_there = there;
     }
 }
 
@@ -482,12 +603,14 @@ impl Drop for Ring {
                 // A device that does not answer keeps what it was lent. Leaking is the one safe
                 // answer left.
                 std::mem::forget(std::mem::take(&mut self.slots));
+                self.door.close(&self.uring);
                 return;
             }
         }
         // The kernel takes a ring apart some time after it is closed, and until then its files
         // would be open and locked.
         let _ = self.uring.submitter().unregister_files();
+        self.door.close(&self.uring);
     }
 }
 
@@ -616,5 +739,30 @@ impl Target {
 
     fn allocate(self, offset: u64, length: u64, mode: i32) -> squeue::Entry {
         operation!(self, file => opcode::Fallocate::new(file, length).offset(offset).mode(mode))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A thread's table has 16 places.
+    #[test]
+    fn a_ring_that_is_gone_has_given_its_place_back() {
+        let has_place = |ring: &Ring| matches!(ring.door, Door::Place(_));
+        let first = has_place(&Ring::new().unwrap());
+        for _ in 0..40 {
+            assert_eq!(has_place(&Ring::new().unwrap()), first);
+        }
+    }
+
+    /// More rings than places: the others are told by their descriptors.
+    #[test]
+    fn a_thread_may_have_more_rings_than_places() {
+        let mut rings: Vec<Ring> = (0..20).map(|_| Ring::new().unwrap()).collect();
+        for ring in &mut rings {
+            assert!(ring.enter(0, None).unwrap());
+        }
+        assert!(matches!(rings[19].door, Door::Descriptor));
     }
 }

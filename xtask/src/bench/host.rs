@@ -6,7 +6,7 @@ use std::process::Command;
 
 /// The machine's facts as Markdown.
 pub(crate) fn facts(root: &Path) -> String {
-    let cpu = from_file("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown".to_owned());
+    let cpu = processor();
     let cores = std::thread::available_parallelism()
         .map_or_else(|_| "unknown".to_owned(), |count| count.to_string());
     let memory = from_file("/proc/meminfo", "MemTotal")
@@ -38,7 +38,11 @@ pub(crate) fn facts(root: &Path) -> String {
     text
 }
 
-/// What was measured, when, and how busy the machine was beforehand.
+fn processor() -> String {
+    from_file("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown".to_owned())
+}
+
+/// What was measured, on which processor (a section may be measured alone), when, and how busy the machine was beforehand.
 pub(crate) fn state(root: &Path) -> String {
     let commit = said(root, "git", &["describe", "--always", "--dirty", "--exclude", "*"]);
     let busy = fs::read_to_string("/proc/loadavg")
@@ -47,7 +51,8 @@ pub(crate) fn state(root: &Path) -> String {
     let busy = busy
         .map_or("unknown".to_owned(), |load| format!("{load} on average over the minute before"));
     format!(
-        "commit {commit}, {}; processes running or waiting for a disk: {busy}",
+        "{}, commit {commit}, {}; processes running or waiting for a disk: {busy}",
+        processor(),
         said(root, "date", &["-u", "+%F"])
     )
 }

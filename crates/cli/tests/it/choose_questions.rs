@@ -128,7 +128,8 @@ fn waits_of(process: u32) -> String {
     let mut said = String::new();
     for task in fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten() {
         let read = |name: &str| fs::read_to_string(task.path().join(name)).unwrap_or_default();
-        said += &format!("{process} {}: {} {}\n", read("comm").trim(), read("wchan"), read("syscall"));
+        said +=
+            &format!("{process} {}: {} {}\n", read("comm").trim(), read("wchan"), read("syscall"));
         for child in read("children").split_whitespace().filter_map(|id| id.parse().ok()) {
             said += &waits_of(child);
         }
