@@ -43,32 +43,75 @@ const ARRAYS: &[Array] = &[
     Array { level: "raid6", members: 5, states: REDUNDANT },
 ];
 
+impl Array {
+    fn has_parity(&self) -> bool {
+        matches!(self.level, "raid5" | "raid6")
+    }
+
+    /// How it is loaded, in this order.
+    fn loads(&self) -> Vec<&'static Load> {
+        LOADS.iter().filter(|load| load.on == On::AnyArray || self.has_parity()).collect()
+    }
+}
+
+/// Which arrays are loaded so.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum On {
+    AnyArray,
+    /// What parity is computed for.
+    Parity,
+    /// The same, and md's cache of stripes has as many entries as it is usually given where writes
+    /// matter; ours has no such setting.
+    ParityTuned,
+}
+
 struct Load {
     text: &'static str,
     options: &'static str,
+    on: On,
 }
 
+/// Where md is told how many stripes it caches, that many, and what it has otherwise (Linux,
+/// Documentation/admin-guide/md.rst).
+const STRIPE_CACHE: &str = "/sys/block/md0/md/stripe_cache_size";
+const STRIPES_TUNED: u32 = 4096;
+const STRIPES_USUAL: u32 = 256;
+
+const WRITE: &str = "--rw=write --bs=1M --iodepth=4 --ioengine=libaio --number_ios=192";
+/// Four stripes of three chunks of 64 KiB with data: RAID 5 over 4 and RAID 6 over 5.
+const WHOLE_STRIPES: &str = "--rw=write --bs=768k --iodepth=4 --ioengine=libaio --number_ios=256";
+const RANDOM_WRITE: &str = "--rw=randwrite --bs=4k --iodepth=16 --ioengine=libaio \
+    --number_ios=1200 --end_fsync=1";
+
 const LOADS: &[Load] = &[
-    Load {
-        text: "sequential write 1 MiB, depth 4",
-        options: "--rw=write --bs=1M --iodepth=4 --ioengine=libaio --number_ios=48",
-    },
+    Load { text: "sequential write 1 MiB, depth 4", options: WRITE, on: On::AnyArray },
     Load {
         text: "sequential read 1 MiB, depth 4",
-        options: "--rw=read --bs=1M --iodepth=4 --ioengine=libaio --number_ios=48",
+        options: "--rw=read --bs=1M --iodepth=4 --ioengine=libaio --number_ios=192",
+        on: On::AnyArray,
     },
     Load {
         text: "random read 4 KiB, depth 16",
-        options: "--rw=randread --bs=4k --iodepth=16 --ioengine=libaio --number_ios=400",
+        options: "--rw=randread --bs=4k --iodepth=16 --ioengine=libaio --number_ios=1600",
+        on: On::AnyArray,
     },
-    Load {
-        text: "random write 4 KiB, depth 16",
-        options: "--rw=randwrite --bs=4k --iodepth=16 --ioengine=libaio --number_ios=300 \
-            --end_fsync=1",
-    },
+    Load { text: "random write 4 KiB, depth 16", options: RANDOM_WRITE, on: On::AnyArray },
     Load {
         text: "synchronous write 4 KiB",
-        options: "--rw=randwrite --bs=4k --sync=1 --ioengine=psync --number_ios=100",
+        options: "--rw=randwrite --bs=4k --sync=1 --ioengine=psync --number_ios=400",
+        on: On::AnyArray,
+    },
+    Load { text: "whole stripes 768 KiB, depth 4", options: WHOLE_STRIPES, on: On::Parity },
+    Load { text: "sequential write 1 MiB, depth 4, md tuned", options: WRITE, on: On::ParityTuned },
+    Load {
+        text: "whole stripes 768 KiB, depth 4, md tuned",
+        options: WHOLE_STRIPES,
+        on: On::ParityTuned,
+    },
+    Load {
+        text: "random write 4 KiB, depth 16, md tuned",
+        options: RANDOM_WRITE,
+        on: On::ParityTuned,
     },
 ];
 
@@ -79,20 +122,28 @@ fn cases() -> impl Iterator<Item = Case> {
     ARRAYS.iter().flat_map(|array| array.states.iter().map(move |state| (array, *state)))
 }
 
-/// The shell line that runs all loads on a device, each leaving its JSON on a line of its own, and
+/// The shell line that runs all loads of an array, each leaving its JSON on a line of its own, and
 /// each with random places of its own: what went before has them in no cache.
-fn jobs(device: &str, seed: u32) -> String {
+fn jobs(array: &Array, by_md: bool, seed: u32) -> String {
+    let device = if by_md { "/dev/md0" } else { "/dev/vda" };
     let job = |(number, load): (usize, &Load)| {
         // With `randrepeat`, which is on unless it is said, `randseed` does not reach the places.
         let places = seed as usize * LOADS.len() + number;
-        format!(
+        let fio = format!(
             "fio --name=a --filename={device} --direct=1 --size=1g --norandommap --randrepeat=0 \
             --randseed={places} --clocksource=clock_gettime --output-format=json {} \
-            | tr -d '\\n' && echo",
+            | tr -d '\n' && echo",
             load.options
-        )
+        );
+        match by_md && load.on == On::ParityTuned {
+            true => format!(
+                "echo {STRIPES_TUNED} >{STRIPE_CACHE} && {fio} && echo {STRIPES_USUAL} \
+                >{STRIPE_CACHE}"
+            ),
+            false => fio,
+        }
     };
-    LOADS.iter().enumerate().map(job).collect::<Vec<_>>().join(" && ")
+    array.loads().into_iter().enumerate().map(job).collect::<Vec<_>>().join(" && ")
 }
 
 /// How long an array rebuilds with nothing else to do.
@@ -118,10 +169,10 @@ fn disks((array, state): Case, by_md: bool) -> Vec<String> {
 }
 
 /// Requests in a second of each load, from what the guest has printed.
-fn rates(output: &str) -> Result<Vec<f64>, String> {
+fn rates(output: &str, loads: usize) -> Result<Vec<f64>, String> {
     let lines: Vec<&str> = output.lines().filter(|line| line.starts_with('{')).collect();
-    if lines.len() != LOADS.len() {
-        return Err(format!("{} of {} loads were measured: {output}", lines.len(), LOADS.len()));
+    if lines.len() != loads {
+        return Err(format!("{} of {loads} loads were measured: {output}", lines.len()));
     }
     let rate = |line: &str| {
         let json: Value =
@@ -143,10 +194,10 @@ fn rates(output: &str) -> Result<Vec<f64>, String> {
 /// The rates of the loads, and of a rebuilding array how fast it rebuilt, in MB/s: during all of
 /// them, and alone.
 fn measure(bench: &Bench, case: Case, by_md: bool, seed: u32) -> Result<Vec<f64>, String> {
-    let work = jobs(if by_md { "/dev/md0" } else { "/dev/vda" }, seed);
+    let work = jobs(case.0, by_md, seed);
     let (output, rebuilt) = run(bench, case, by_md, seed, &work)?;
-    let mut rates =
-        rates(&output).map_err(|error| format!("{} {}: {error}", case.0.level, case.1))?;
+    let mut rates = rates(&output, case.0.loads().len())
+        .map_err(|error| format!("{} {}: {error}", case.0.level, case.1))?;
     if case.1 == REBUILDING {
         rates.push(rebuilt);
         let alone = format!("sleep {ALONE_SECONDS}");
@@ -179,7 +230,7 @@ fn run(
 
 /// How many seeds: a round of this takes minutes, and none is disturbed by the machine.
 fn rounds(bench: &Bench) -> u32 {
-    if bench.effort.is_full() { 3 } else { 1 }
+    if bench.effort.is_full() { 5 } else { 1 }
 }
 
 /// What one side of a case gave in each round.
@@ -230,21 +281,22 @@ pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
         let column = |rounds: &[Vec<f64>], number: usize| {
             rounds.iter().map(|rates| rates[number]).collect::<Vec<f64>>()
         };
-        rows.extend(LOADS.iter().enumerate().map(|(number, load)| Row {
+        let loads = array.loads();
+        rows.extend(loads.iter().enumerate().map(|(number, load)| Row {
             load: format!("{} over {}, {state}: {}", array.level, array.members, load.text),
             measure: "modelled io/s",
             ours: column(&ours, number),
             other: Some(column(&other, number)),
-            aim: Aim::AtLeast(1.0),
+            aim: Aim::NotBelow(1.0),
         }));
         if state == REBUILDING {
             let during = ["during all of these", "without other work"];
             rows.extend(during.into_iter().enumerate().map(|(number, during)| Row {
                 load: format!("{} over {}, {state}, {during}", array.level, array.members),
                 measure: "MB/s rebuilt",
-                ours: column(&ours, LOADS.len() + number),
-                other: Some(column(&other, LOADS.len() + number)),
-                aim: Aim::AtLeast(1.0),
+                ours: column(&ours, loads.len() + number),
+                other: Some(column(&other, loads.len() + number)),
+                aim: Aim::NotBelow(1.0),
             }));
         }
     }
@@ -259,7 +311,10 @@ pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
         queue (256): md has such a queue for each drive, we have one for the array. Degraded: the last member \
         has failed and is gone. Rebuilding: an empty drive is in its place, and both have md's \
         limits of 1000 KiB/s while there is other work and 200 000 without; without other work is \
-        the first {ALONE_SECONDS} s. What differs is the array's logic; computing takes no time on either side."
+        the first {ALONE_SECONDS} s. md caches {STRIPES_USUAL} stripes, as it comes, and {STRIPES_TUNED} in the rows that say tuned \
+        (`stripe_cache_size`); ours has no such setting. Whole stripes are 768 KiB, four of three \
+        chunks with data. A ratio is the geometric mean over the seeds with its interval of 95 % \
+        (Student's t over the logarithms). What differs is the array's logic; computing takes no time on either side."
     );
     let rounds = rounds(bench);
     let measured = match rounds {
@@ -297,13 +352,30 @@ mod tests {
     }
 
     #[test]
+    fn only_mds_cache_of_stripes_is_tuned_and_only_for_the_rows_that_say_so() {
+        let array = |level| ARRAYS.iter().find(|array| array.level == level).expect("a level");
+        for level in ["raid0", "raid1", "raid10"] {
+            assert_eq!(array(level).loads().len(), 5, "{level}");
+            assert!(!jobs(array(level), true, 1).contains("stripe_cache"), "{level}");
+        }
+        for level in ["raid5", "raid6"] {
+            let (ours, md) = (jobs(array(level), false, 1), jobs(array(level), true, 1));
+            let fio = |work: &str| work.matches("fio --name").count();
+            assert_eq!((fio(&ours), fio(&md)), (9, 9), "{level}");
+            assert!(!ours.contains("stripe_cache"), "{level}");
+            assert_eq!(md.matches("echo 4096 >").count(), 3, "{level}");
+            assert_eq!(md.matches("echo 256 >").count(), 3, "{level}");
+        }
+    }
+
+    #[test]
     fn what_fio_did_is_read_from_its_json() {
         let read = r#"{"jobs": [{"error": 0, "read": {"total_ios": 5, "runtime": 10}, "write": {"total_ios": 0, "runtime": 0}}]}"#;
         let write = r#"{"jobs": [{"error": 0, "read": {"total_ios": 0, "runtime": 0}, "write": {"total_ios": 500, "runtime": 250}}]}"#;
         let failed = r#"{"jobs": [{"error": 5}]}"#;
         let output = |last: &str| [write, read, read, write, last].join("\n");
-        assert_eq!(rates(&output(write)), Ok(vec![2000.0, 500.0, 500.0, 2000.0, 2000.0]));
-        assert!(rates(&output(failed)).is_err());
-        assert!(rates(write).is_err());
+        assert_eq!(rates(&output(write), 5), Ok(vec![2000.0, 500.0, 500.0, 2000.0, 2000.0]));
+        assert!(rates(&output(failed), 5).is_err());
+        assert!(rates(write, 5).is_err());
     }
 }

@@ -28,6 +28,23 @@ impl Spread {
     }
 }
 
+/// The geometric mean of ratios with its interval of 95 %, Student's t over the logarithms; of one
+/// ratio nothing is known but itself.
+fn mean_ratio(ratios: &[f64]) -> Spread {
+    let count = ratios.len() as f64;
+    let mean = ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / count;
+    let squares: f64 = ratios.iter().map(|ratio| (ratio.ln() - mean).powi(2)).sum();
+    let freedom = ratios.len().saturating_sub(1);
+    let half = match freedom {
+        0 => 0.0,
+        _ => {
+            let t = STUDENTS_T[freedom.min(STUDENTS_T.len()) - 1];
+            t * (squares / freedom as f64 / count).sqrt()
+        }
+    };
+    Spread { median: mean.exp(), low: (mean - half).exp(), high: (mean + half).exp() }
+}
+
 /// What was aimed at.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Aim {
@@ -35,7 +52,13 @@ pub(crate) enum Aim {
     AtMost(f64),
     /// The same, give or take this share.
     Within(f64),
+    /// As at least, of the geometric mean over rounds that are seeds: what its interval does not
+    /// exclude is not told apart from it.
+    NotBelow(f64),
 }
+
+/// The points that Student's t exceeds with a probability of 2.5 %, from one degree of freedom on.
+const STUDENTS_T: [f64; 9] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262];
 
 /// One line of a table.
 pub(crate) struct Row {
@@ -135,18 +158,20 @@ const HIT: &str = "over 4 MiB, which the processor's own caches hold, a hit cost
 
 impl Row {
     fn judged(&self) -> Spread {
-        match &self.other {
-            Some(other) => Spread::of(
-                &self.ours.iter().zip(other).map(|(ours, other)| ours / other).collect::<Vec<_>>(),
-            ),
-            None => Spread::of(&self.ours),
+        let rounds = match &self.other {
+            Some(other) => self.ours.iter().zip(other).map(|(ours, other)| ours / other).collect(),
+            None => self.ours.clone(),
+        };
+        match self.aim {
+            Aim::NotBelow(_) => mean_ratio(&rounds),
+            Aim::AtLeast(_) | Aim::AtMost(_) | Aim::Within(_) => Spread::of(&rounds),
         }
     }
 
     fn met(&self) -> bool {
         let Spread { median, .. } = self.judged();
         match self.aim {
-            Aim::AtLeast(limit) => median >= limit,
+            Aim::AtLeast(limit) | Aim::NotBelow(limit) => median >= limit,
             Aim::AtMost(limit) => median <= limit,
             Aim::Within(share) => (median - 1.0).abs() <= share,
         }
@@ -154,7 +179,7 @@ impl Row {
 
     fn aim_text(&self) -> String {
         match self.aim {
-            Aim::AtLeast(limit) => format!("at least {}", number(limit)),
+            Aim::AtLeast(limit) | Aim::NotBelow(limit) => format!("at least {}", number(limit)),
             Aim::AtMost(limit) => format!("at most {}", number(limit)),
             Aim::Within(share) => format!("1, within {:.0} %", 100.0 * share),
         }
@@ -164,7 +189,7 @@ impl Row {
     fn reached(&self) -> bool {
         let Spread { low, high, .. } = self.judged();
         match self.aim {
-            Aim::AtLeast(limit) => high >= limit,
+            Aim::AtLeast(limit) | Aim::NotBelow(limit) => high >= limit,
             Aim::AtMost(limit) => low <= limit,
             Aim::Within(share) => low <= 1.0 + share && high >= 1.0 - share,
         }
@@ -173,6 +198,7 @@ impl Row {
     fn verdict(&self) -> &'static str {
         match (self.met(), self.reached()) {
             (true, _) => "met",
+            (false, true) if matches!(self.aim, Aim::NotBelow(_)) => "not told apart",
             (false, true) => "missed, not in every round",
             (false, false) => "missed",
         }
@@ -184,9 +210,6 @@ impl Row {
             .find(|(load, measure, _)| self.load.starts_with(load) && self.measure == *measure);
         match known {
             Some((_, _, why)) => why,
-            None if self.reached() && self.measure.starts_with("modelled") => {
-                "the seeds lie on both sides of the aim"
-            }
             None if self.reached() => {
                 "the rounds lie on both sides of the aim; measure again while nothing else runs"
             }
@@ -245,7 +268,12 @@ impl Section {
             // Writing to a string does not fail.
             let _ = writeln!(text, "| {} |", cells.join(" | "));
         }
-        let missed: Vec<&Row> = self.rows.iter().filter(|row| !row.met()).collect();
+        // What is not told apart from its aim is held back by nothing that is known.
+        let is_missed = |row: &&Row| match row.aim {
+            Aim::NotBelow(_) => !row.reached(),
+            Aim::AtLeast(_) | Aim::AtMost(_) | Aim::Within(_) => !row.met(),
+        };
+        let missed: Vec<&Row> = self.rows.iter().filter(is_missed).collect();
         if !missed.is_empty() {
             text += "\nWhat holds the missed ones back:\n\n";
             for row in missed {
@@ -315,6 +343,28 @@ mod tests {
         let row = row(&[10.0, 30.0, 20.0], Some(&[10.0, 10.0, 40.0]), Aim::AtLeast(1.0));
         assert_eq!(row.judged(), Spread { median: 1.0, low: 0.5, high: 3.0 });
         assert!(row.met());
+    }
+
+    /// Student's t with 4 degrees of freedom: logarithms 0, ±a, ±2a have a standard error of a/√2.
+    #[test]
+    fn what_the_interval_over_the_seeds_does_not_exclude_is_not_told_apart() {
+        let ratios = |mean: f64, step: f64| -> Vec<f64> {
+            [-2.0, -1.0, 0.0, 1.0, 2.0].map(|times| mean * f64::exp(times * step)).into()
+        };
+        let of = |mean, step| {
+            let ours = ratios(mean, step);
+            row(&ours, Some(&[1.0; 5]), Aim::NotBelow(1.0))
+        };
+        let Spread { median, low, high } = of(0.99, 0.02).judged();
+        assert!((median - 0.99).abs() < 1e-12);
+        let half = 2.776 * 0.02 / f64::sqrt(2.0);
+        assert!((low - 0.99 * f64::exp(-half)).abs() < 1e-9, "{low}");
+        assert!((high - 0.99 * f64::exp(half)).abs() < 1e-9, "{high}");
+        assert_eq!(of(0.99, 0.02).verdict(), "not told apart");
+        assert_eq!(of(0.99, 0.0001).verdict(), "missed");
+        assert_eq!(of(1.01, 0.02).verdict(), "met");
+        let one = row(&[0.9], Some(&[1.0]), Aim::NotBelow(1.0));
+        assert_eq!((one.judged().low, one.verdict()), (one.judged().high, "missed"));
     }
 
     #[test]
