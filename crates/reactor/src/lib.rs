@@ -21,6 +21,7 @@
 
 mod bell;
 mod buffer;
+mod mapping;
 mod missing;
 pub mod plain_file;
 mod ring;
@@ -39,6 +40,7 @@ use std::time::{Duration, Instant};
 
 pub use bell::Bell;
 pub use buffer::{ALIGNMENT_BYTES, Buf, BufMut};
+pub use mapping::write_mapped;
 pub use missing::RingMissing;
 use ring::Operation;
 pub use ring::RingFile;

@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use reactor::write_mapped;
 use rustix::fs::{FallocateFlags, OFlags, XattrFlags, fallocate, setxattr, syncfs};
 use rustix::io::Errno;
 
@@ -53,7 +54,10 @@ const FAT: rustix::fs::FsWord = 0x4d44;
 /// Whether the file system does not know what was asked of it.
 fn is_unknown(error: &io::Error) -> bool {
     let known = error.raw_os_error().map(Errno::from_raw_os_error);
-    matches!(known, Some(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::PERM))
+    matches!(
+        known,
+        Some(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::PERM | Errno::NODEV)
+    )
 }
 
 impl Scenario {
@@ -82,6 +86,7 @@ impl Scenario {
             step.operation,
             OverwriteDirectly
                 | OverwriteDirectlyDurably
+                | OverwriteMapped
                 | AppendReserved
                 | Allocate
                 | Punch
@@ -139,6 +144,16 @@ impl Carrier<'_> {
         aligned[start..start + bytes.len()].copy_from_slice(&bytes);
         let file = self.open(name, flags)?;
         file.write_all_at(&aligned[start..start + bytes.len()], place.start as u64 * BLOCK)
+    }
+
+    /// The same through a mapping, which `msync` makes durable unless everything is.
+    fn overwrite_mapped(&self) -> io::Result<()> {
+        let Step { name, persistence, .. } = self.step;
+        let place = overwritten(self.length(name));
+        let bytes = self.bytes(name, place.clone());
+        let file = OpenOptions::new().read(true).write(true).open(self.at(name))?;
+        let sync = *persistence == Persistence::Least;
+        write_mapped(&file, place.start as u64 * BLOCK, &bytes, sync)
     }
 
     fn append(&self, name: &str) -> io::Result<()> {
@@ -204,6 +219,7 @@ impl Carrier<'_> {
                 fs::rename(self.at(other), self.at(name))
             }
             Beside => self.beside(),
+            OverwriteMapped => self.overwrite_mapped(),
         }
     }
 
@@ -214,7 +230,9 @@ impl Carrier<'_> {
         let whole = |name: &str| File::open(self.at(name))?.sync_all();
         let folder = |name: &str| File::open(self.at(folder_of(name)))?.sync_all();
         match operation {
-            OverwriteDurably | OverwriteDirectlyDurably | ReplaceUnsynced => Ok(()),
+            OverwriteDurably | OverwriteDirectlyDurably | OverwriteMapped | ReplaceUnsynced => {
+                Ok(())
+            }
             Overwrite | OverwriteDirectly | Append | AppendReserved => data(name),
             Shrink | Grow | Allocate | Punch | SetAttribute => whole(name),
             Create | MakeFolder => whole(name).and_then(|()| folder(name)),

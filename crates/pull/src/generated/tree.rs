@@ -120,6 +120,7 @@ impl Tree {
             | OverwriteDurably
             | OverwriteDirectly
             | OverwriteDirectlyDurably
+            | OverwriteMapped
             | Append
             | AppendReserved
             | Grow
@@ -184,6 +185,7 @@ impl Tree {
                 | OverwriteDurably
                 | OverwriteDirectly
                 | OverwriteDirectlyDurably
+                | OverwriteMapped
                 | Beside => overwritten(blocks.len()).for_each(|at| blocks[at] = version),
                 Append | AppendReserved => blocks.extend([version; MORE_BLOCKS]),
                 Shrink => blocks.truncate(blocks.len() / 2),
