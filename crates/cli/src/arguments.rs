@@ -274,9 +274,9 @@ Ends with 2 when there is something wrong with the plan. Nothing is opened for w
 
 Axes of the matrix: members, level, chunk, layout, metadata, consistency, bitmap, member_timeout,
 cache, upkeep, file_system, make_options, mount_options, policy; image, image_size, image_io,
-outer_file_system with its options; place = \"guest\" with array, memory, scheduler, read_ahead,
-max_request, queue_depth, write_cache, disk_size; every setting of the suites, as depth = [1, 4, 32]
-or workload.depth = [1, 4, 32]. docs/plan-files.md says what each means.")]
+outer_file_system with its options; place = \"guest\" with array, kernel, memory, scheduler,
+read_ahead, max_request, queue_depth, write_cache, disk_size; every setting of the suites, as
+depth = [1, 4, 32] or workload.depth = [1, 4, 32]. docs/plan-files.md says what each means.")]
     Plan(PlanFile),
 
     /// Show how far a run is, from another terminal

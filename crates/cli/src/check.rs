@@ -143,7 +143,7 @@ fn findings() -> Vec<Finding> {
         Finding {
             name: catalogue::GUEST_NAME.template(),
             needed: false,
-            found: guest::Kernel::find()
+            found: guest::Kernel::find(guest::USUAL_KERNEL)
                 .map(|kernel| format!("Linux {}", kernel.version()))
                 .map_err(|_| say!(GUEST_NOT_BUILT)),
             purpose: catalogue::GUEST_FOR.template(),

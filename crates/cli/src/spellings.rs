@@ -79,6 +79,7 @@ const fn key(verb: &'static [&'static str], old: &'static str, new: &'static str
 const SET: &[&str] = &["array", "set"];
 const PULL: &[&str] = &["pull"];
 const GUEST: &[&str] = &["guest", "run"];
+const GUEST_BUILD: &[&str] = &["guest", "build"];
 const SIMULATE: &[&str] = &["array", "cache", "simulate"];
 
 const FLAGS: &[Flag] = &[
@@ -99,6 +100,7 @@ const FLAGS: &[Flag] = &[
         new: "-s write_cache=",
         value: FlagValue::Given("unflushed"),
     },
+    Flag { verb: GUEST_BUILD, old: "--again", new: "-s again=", value: FlagValue::Given("yes") },
     key(GUEST, "--scheduler", "-s scheduler="),
     key(GUEST, "--read-ahead", "-s read_ahead="),
     key(GUEST, "--max-request", "-s max_request="),

@@ -13,6 +13,8 @@
 //!
 //! [`Kernel`] finds or builds it, [`Boot`] runs one from its start to its end.
 
+mod bounds;
+mod build;
 pub mod counter;
 mod kernel;
 mod machine;
@@ -21,10 +23,12 @@ mod public;
 mod scheduler;
 pub mod setup;
 
-pub use kernel::{BuildStep, Kernel, build};
+pub use bounds::TimeBounds;
+pub use build::{BuildStep, KernelOrder, build};
+pub use kernel::{Kernel, USUAL_KERNEL, check_kernel_name};
 pub use machine::{Boot, Outcome, Processor, check_memory, modelled};
 pub use message::{MESSAGE_BYTES, Message, Op};
 #[cfg(feature = "planted-mistakes")]
 pub use scheduler::PlantedMistake;
-pub use scheduler::{Cut, Disk, Drive, GuestEnding, Line, Scheduler};
+pub use scheduler::{Cut, Disk, Drive, GoOn, GuestEnding, GuestSign, Line, Scheduler};
 pub use setup::{ArrayCompleteness, Format, Setup};

@@ -22,7 +22,6 @@
 //! watchdog that waits for the end of a pipe of ours. Whichever way we end, `kill -9` included, the
 //! pipe ends, and the watchdog kills the group and removes the folder.
 
-use std::cell::Cell;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -41,17 +40,16 @@ use rustix::fs::{OFlags, StatVfsMountFlags};
 use rustix::process::{Pid, Signal};
 use rustix::thread::CpuSet;
 
+use crate::bounds::BoundWatch;
 use crate::scheduler::DATE;
-use crate::{Cut, Disk, Drive, Kernel, Scheduler, public};
+use crate::{
+    Cut, Disk, Drive, GoOn, GuestEnding, GuestSign, Kernel, Scheduler, TimeBounds, public,
+};
 
 /// What is run first inside.
 const INIT: &str = include_str!("inside/init.sh");
 /// The most that is taken of a file that a guest has left.
 const LEFT_BYTES_MAX: u64 = 64 << 20;
-/// How long a kernel may take until it calls for the first time, in real time.
-const FIRST_CALL_MAX: Duration = Duration::from_secs(60);
-/// How long a guest may run, in real time: what takes longer does not end, mostly.
-const RUN_MAX: Duration = Duration::from_secs(60 * 60);
 /// The least memory that a guest starts with.
 const MEMORY_MIN_BYTES: u64 = 32 << 20;
 /// File systems in memory, by statfs.
@@ -76,6 +74,8 @@ pub struct Boot<'a> {
     pub parameters: &'a str,
     /// Where its processes run.
     pub processor: Processor,
+    /// How long it may take in real time.
+    pub bounds: TimeBounds,
     /// When its power fails.
     pub cut: Option<Cut>,
     /// A folder of the host that it finds as `$BEFORE`: what a guest has left whose power failed.
@@ -165,7 +165,8 @@ impl Boot<'_> {
     ///
     /// # Errors
     /// What is missing on the host; a kernel that ends without having done its job, with the last
-    /// that it said; a device that fails to open.
+    /// that it said; a device that fails to open; [`ErrorKind::TimedOut`] where it has passed one of
+    /// its bounds.
     pub fn run(&self, go_on: &(dyn Fn() -> bool + Sync)) -> Result<Outcome, Error> {
         check_memory(self.memory_bytes)?;
         check_confined(rustix::process::geteuid().is_root(), confine::supported().is_ok())?;
@@ -190,38 +191,29 @@ impl Boot<'_> {
             disks.push(Disk::new(drive, &format!("disk{number}"), line, &reactor)?);
         }
         let mut processes = self.start(&mut folder)?;
-        let bound = Bound { end: wall.now() + RUN_MAX, is_over: Cell::new(false) };
-        let go_on = &|| !bound.is_over_at(wall.now()) && go_on();
-        let Some(kernel) = processes.first_call(&call, &wall, go_on)? else {
-            return Err(folder.last_words("the guest's kernel ended before it began"));
-        };
-        let mut scheduler = Scheduler::new(kernel, disks, &reactor);
-        if let Some(cut) = self.cut {
-            scheduler.cut(cut);
-        }
-        let ended = scheduler.run_while(go_on);
-        let disks = std::mem::take(&mut scheduler.disks);
-        // It has hung up, and now it goes, or is made to.
-        drop(scheduler);
-        if ended.as_ref().is_ok_and(|ended| !ended.cut) {
-            processes.wait_for_kernel(&wall)?;
-        }
+        let watch = BoundWatch::new(self.bounds, folder.path.join("out/output"));
+        let taken = || Duration::from_nanos(wall.now().nanoseconds());
+        let go_on = |sign: GuestSign| watch.goes_on(taken(), sign) && go_on();
+        let served = self.serve(&mut processes, &call, disks, (&reactor, &wall), &go_on);
         drop(processes);
-        if ended.is_err() && bound.is_over.get() {
-            return Err(folder.last_words(&over_text(RUN_MAX, reactor.now())));
-        }
-        let ended = ended?;
+        let (ended, disks) = match (served, watch.error(reactor.now(), &folder.last_words())) {
+            (Err(_), Some(over)) => return Err(over),
+            (served, _) => served?,
+        };
+        let Some(ended) = ended else {
+            return Err(folder.ended_early("the guest's kernel ended before it began"));
+        };
         let said = parse_status(&folder.read("own/status")).filter(|_| !ended.cut);
         let (status, date) = match said {
             Some((status, date)) => (Some(status), date),
             None if ended.cut => (None, 0),
-            None => return Err(folder.last_words("the guest ended before its job did")),
+            None => return Err(folder.ended_early("the guest ended before its job did")),
         };
         Ok(Outcome {
             // It tells us the time only when it has to.
             time: ended.time.max(Time(date.saturating_sub(DATE))),
             messages: ended.messages,
-            took: Duration::from_nanos(wall.now().nanoseconds()),
+            took: taken(),
             status,
             output: folder.read("out/output"),
             errors: folder.read("out/errors"),
@@ -229,6 +221,34 @@ impl Boot<'_> {
             logs: disks.into_iter().map(Disk::into_log).collect(),
             folder,
         })
+    }
+
+    /// Serves its kernel until that has hung up, or its power has failed; nothing where it ended
+    /// before it began.
+    fn serve(
+        &self,
+        processes: &mut Processes,
+        call: &UnixListener,
+        disks: Vec<Disk>,
+        (reactor, wall): (&Reactor, &Reactor),
+        go_on: &GoOn<'_>,
+    ) -> Result<(Option<GuestEnding>, Vec<Disk>), Error> {
+        let Some(kernel) = processes.first_call(call, go_on)? else {
+            return Ok((None, disks));
+        };
+        let mut scheduler = Scheduler::new(kernel, disks, reactor);
+        scheduler.asking(go_on);
+        if let Some(cut) = self.cut {
+            scheduler.cut(cut);
+        }
+        let ended = scheduler.run()?;
+        let disks = std::mem::take(&mut scheduler.disks);
+        // It has hung up, and now it goes, or is made to.
+        drop(scheduler);
+        if !ended.cut {
+            processes.wait_for_kernel(wall)?;
+        }
+        Ok((Some(ended), disks))
     }
 
     fn make_folder(&self) -> Result<Folder, Error> {
@@ -308,31 +328,6 @@ impl Boot<'_> {
     }
 }
 
-/// Until when a guest may run.
-struct Bound {
-    /// On the wall clock.
-    end: Time,
-    /// Whether that has passed.
-    is_over: Cell<bool>,
-}
-
-impl Bound {
-    fn is_over_at(&self, now: Time) -> bool {
-        self.is_over.set(self.is_over.get() || now >= self.end);
-        self.is_over.get()
-    }
-}
-
-/// Why a guest was ended that has run too long; `own` is the time on its own clock.
-fn over_text(bound: Duration, own: Time) -> String {
-    let minutes = bound.as_secs() / 60;
-    let seconds = own.nanoseconds() as f64 / 1e9;
-    format!(
-        "the guest was ended: it had run for {minutes} minutes of real time, and {seconds:.3} s of \
-        its own; the last that it said"
-    )
-}
-
 /// Whether a guest may be started: with root's rights on a kernel that holds it to nothing, root in
 /// the guest could write to any file of the host.
 fn check_confined(is_root: bool, is_held: bool) -> Result<(), Error> {
@@ -397,9 +392,12 @@ impl Folder {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    fn last_words(&self, what: &str) -> Error {
-        let console = self.read("console");
-        Error::new(ErrorKind::Other, format!("{what}: {}", last_words(&console)))
+    fn last_words(&self) -> String {
+        last_words(&self.read("console"))
+    }
+
+    fn ended_early(&self, what: &str) -> Error {
+        Error::new(ErrorKind::Other, format!("{what}: {}", self.last_words()))
     }
 }
 
@@ -440,10 +438,8 @@ impl Processes {
     fn first_call(
         &mut self,
         listener: &UnixListener,
-        wall: &Reactor,
-        go_on: &dyn Fn() -> bool,
+        go_on: &GoOn<'_>,
     ) -> Result<Option<OwnedFd>, Error> {
-        let deadline = wall.now() + FIRST_CALL_MAX;
         let pause = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
         loop {
             let mut watched = [PollFd::new(listener, PollFlags::IN)];
@@ -460,7 +456,7 @@ impl Processes {
             if ended.is_some() {
                 return Ok(None);
             }
-            if !go_on() || wall.now() > deadline {
+            if !go_on(GuestSign::Alive) {
                 return Err(Error::new(ErrorKind::Other, "the guest was given up at its start"));
             }
         }
@@ -549,15 +545,6 @@ fn failed(what: &str, error: io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_guest_that_has_run_too_long_is_ended_with_the_reason() {
-        let bound = Bound { end: Time(5), is_over: Cell::new(false) };
-        assert!(!bound.is_over_at(Time(4)) && bound.is_over_at(Time(5)));
-        assert!(bound.is_over_at(Time(0)), "and stays so");
-        let text = over_text(RUN_MAX, Time(1_234_000_000));
-        assert!(text.contains("60 minutes of real time, and 1.234 s of its own"), "{text}");
-    }
 
     #[test]
     fn the_last_words_are_those_of_a_panic_or_else_the_last() {

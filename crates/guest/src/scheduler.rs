@@ -19,6 +19,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
+use std::time::Duration;
 
 use block::{Device, EmulatingDevice, Error, ErrorKind, Reactor, Time};
 use export::vhost_user::{
@@ -38,9 +39,9 @@ pub(crate) const DATE: u64 = 1_136_073_600 * 1_000_000_000;
 /// more.
 const SEGMENTS: u32 = 254;
 
-/// How often a wait for the kernel is broken to ask whether it is to go on, in milliseconds of real
-/// time. Nothing that is modelled depends on it.
-const ASK_MILLISECONDS: i64 = 500;
+/// How often a wait for the kernel is broken to ask whether it is to go on, in real time. Nothing
+/// that is modelled depends on it.
+pub(crate) const ASK: Duration = Duration::from_millis(500);
 
 /// A disk of the guest, and the kernel's connection to it.
 pub struct Disk {
@@ -154,6 +155,22 @@ pub struct GuestEnding {
     pub messages: u64,
 }
 
+/// What is to be seen of a guest whenever it is asked whether it is to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GuestSign {
+    /// It has said something since the last time, or waits for its disks.
+    Alive,
+    /// It has had its turn for another half second of real time, and has said nothing.
+    Silent,
+}
+
+/// Whoever is asked whether a guest is to go on.
+pub type GoOn<'a> = dyn Fn(GuestSign) -> bool + 'a;
+
+fn always(_: GuestSign) -> bool {
+    true
+}
+
 /// A mistake in one of the three rules, planted by a test that has to find it.
 #[cfg(feature = "planted-mistakes")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -184,7 +201,7 @@ macro_rules! planted {
 }
 
 /// Keeps the time for one kernel and its disks.
-pub struct Scheduler {
+pub struct Scheduler<'a> {
     reactor: Reactor,
     kernel: OwnedFd,
     /// The guest's disks.
@@ -202,6 +219,7 @@ pub struct Scheduler {
     dark: bool,
     /// Has a timer at the time of the cut, so that the kernel never runs past it.
     alarm_source: Option<Source>,
+    go_on: &'a GoOn<'a>,
     #[cfg(feature = "planted-mistakes")]
     planted: PlantedMistake,
 }
@@ -210,10 +228,10 @@ fn wrong(text: impl Into<String>) -> Error {
     Error::new(ErrorKind::Invalid, text.into())
 }
 
-impl Scheduler {
+impl<'a> Scheduler<'a> {
     /// For the kernel at the other end of `kernel`, on the virtual reactor of its disks.
     #[must_use]
-    pub fn new(kernel: OwnedFd, disks: Vec<Disk>, reactor: &Reactor) -> Scheduler {
+    pub fn new(kernel: OwnedFd, disks: Vec<Disk>, reactor: &Reactor) -> Scheduler<'a> {
         Scheduler {
             reactor: reactor.clone(),
             kernel,
@@ -227,6 +245,7 @@ impl Scheduler {
             cut: None,
             dark: false,
             alarm_source: None,
+            go_on: &always,
             #[cfg(feature = "planted-mistakes")]
             planted: PlantedMistake::None,
         }
@@ -248,6 +267,32 @@ impl Scheduler {
         }
     }
 
+    /// Whom to ask whether it is to go on: after each message, and about twice a second of real time
+    /// wherever the kernel is waited for; before it runs.
+    pub fn asking(&mut self, go_on: &'a GoOn<'a>) {
+        self.go_on = go_on;
+    }
+
+    fn ask(&self, sign: GuestSign) -> Result<(), Error> {
+        match (self.go_on)(sign) {
+            true => Ok(()),
+            false => Err(Error::new(ErrorKind::Other, "the guest was given up")),
+        }
+    }
+
+    /// Waits until one of these can be read.
+    fn wait_for(&self, watched: &mut [PollFd<'_>]) -> Result<(), Error> {
+        let pause = Timespec { tv_sec: 0, tv_nsec: i64::from(ASK.subsec_nanos()) };
+        loop {
+            match rustix::event::poll(watched, Some(&pause)) {
+                Ok(0) => self.ask(GuestSign::Silent)?,
+                Err(rustix::io::Errno::INTR) => (),
+                Ok(_) => return Ok(()),
+                Err(error) => return Err(failed("waiting for the guest", error.into())),
+            }
+        }
+    }
+
     /// Whether the power fails now. Then nothing more is done.
     fn goes_dark(&mut self) -> bool {
         self.dark |= match self.cut {
@@ -265,22 +310,11 @@ impl Scheduler {
     /// Serves until the kernel has hung up.
     ///
     /// # Errors
-    /// What the kernel says that makes no sense, or a device or a socket that fails.
+    /// What the kernel says that makes no sense, or a device or a socket that fails;
+    /// [`ErrorKind::Other`] where whoever was asked ([`Scheduler::asking`]) has said no.
     pub fn run(&mut self) -> Result<GuestEnding, Error> {
-        self.run_while(|| true)
-    }
-
-    /// Serves until the kernel has hung up, or `go_on` says no, which is asked after each message
-    /// and about twice a second of real time.
-    ///
-    /// # Errors
-    /// As [`Scheduler::run`]; [`ErrorKind::Other`] after a no.
-    pub fn run_while(&mut self, go_on: impl Fn() -> bool) -> Result<GuestEnding, Error> {
-        let pause = Timespec { tv_sec: 0, tv_nsec: ASK_MILLISECONDS * 1_000_000 };
         while !self.ended {
-            if !go_on() {
-                return Err(Error::new(ErrorKind::Other, "the guest was given up"));
-            }
+            self.ask(GuestSign::Alive)?;
             let mut watched = vec![PollFd::new(&self.kernel, PollFlags::IN)];
             watched.extend(
                 self.disks
@@ -288,10 +322,7 @@ impl Scheduler {
                     .filter_map(|disk| disk.line.watched())
                     .map(|line| PollFd::from_borrowed_fd(line, PollFlags::IN)),
             );
-            match rustix::event::poll(&mut watched, Some(&pause)) {
-                Ok(0) | Err(rustix::io::Errno::INTR) => continue,
-                other => other.map_err(|error| failed("waiting for the guest", error.into()))?,
-            };
+            self.wait_for(&mut watched)?;
             let ready: Vec<bool> = watched.iter().map(|it| !it.revents().is_empty()).collect();
             let mut disks = ready[1..].iter();
             for index in 0..self.disks.len() {
@@ -369,7 +400,13 @@ impl Scheduler {
     fn tell(&mut self, op: Op, time: u64) -> Result<(), Error> {
         self.sequence = self.sequence.wrapping_add(1);
         self.send(Message { op, sequence: self.sequence, time })?;
-        while !self.ended && self.time_message()? != Some(Op::Ack) {}
+        // A kernel that hangs while it is told something does not answer either.
+        while !self.ended {
+            self.wait_for(&mut [PollFd::new(&self.kernel, PollFlags::IN)])?;
+            if self.time_message()? == Some(Op::Ack) {
+                break;
+            }
+        }
         Ok(())
     }
 
@@ -452,6 +489,8 @@ impl Scheduler {
     /// While the kernel waits: lets the devices go on, and then the kernel.
     fn schedule(&mut self) -> Result<(), Error> {
         while self.waiting && !self.ended {
+            // Disks that always have something to do could go on for ever.
+            self.ask(GuestSign::Alive)?;
             if self.goes_dark() {
                 return Ok(());
             }
@@ -521,10 +560,7 @@ impl Scheduler {
         while !self.ended {
             let mut watched =
                 [PollFd::new(&self.kernel, PollFlags::IN), PollFd::new(&channel, PollFlags::IN)];
-            match rustix::event::poll(&mut watched, None) {
-                Err(rustix::io::Errno::INTR) => continue,
-                other => other.map_err(|error| failed("waiting for the guest", error.into()))?,
-            };
+            self.wait_for(&mut watched)?;
             let (about_time, answered) =
                 (!watched[0].revents().is_empty(), !watched[1].revents().is_empty());
             if about_time {

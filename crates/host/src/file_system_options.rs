@@ -267,6 +267,23 @@ const F2FS: &[KnownOption] = &[
     (&["z"], Word),
 ];
 
+/// Without `-j` and `-J`, which name another device.
+const JFS: &[KnownOption] =
+    &[(&["c"], Nothing), (&["L"], Label), (&["O"], Nothing), (&["q"], Nothing), (&["s"], Word)];
+
+const NILFS2: &[KnownOption] = &[
+    (&["b"], Word),
+    (&["B"], Word),
+    (&["c"], Nothing),
+    (&["f"], Nothing),
+    (&["K"], Nothing),
+    (&["L"], Label),
+    (&["m"], Word),
+    (&["O"], Word),
+    (&["q"], Nothing),
+    (&["v"], Nothing),
+];
+
 /// What the program that makes a kind of file system may be told.
 fn of_maker(file_system: &str) -> &'static [KnownOption] {
     match file_system {
@@ -278,6 +295,8 @@ fn of_maker(file_system: &str) -> &'static [KnownOption] {
         "exfat" => EXFAT,
         "udf" => UDF,
         "f2fs" => F2FS,
+        "jfs" => JFS,
+        "nilfs2" => NILFS2,
         _ => &[],
     }
 }
@@ -657,6 +676,36 @@ const MOUNT_F2FS: &[&str] = &[
     "whint_mode",
 ];
 
+const MOUNT_JFS: &[&str] = &[
+    "discard",
+    "errors",
+    "gid",
+    "grpquota",
+    "integrity",
+    "iocharset",
+    "nodiscard",
+    "nointegrity",
+    "noquota",
+    "quota",
+    "resize",
+    "uid",
+    "umask",
+    "usrquota",
+];
+
+const MOUNT_NILFS2: &[&str] = &[
+    "barrier",
+    "cp",
+    "discard",
+    "errors",
+    "nobarrier",
+    "nodiscard",
+    "nogc",
+    "norecovery",
+    "order",
+    "pp",
+];
+
 /// Discs, which are mounted as they are found.
 const MOUNT_DISC: &[&str] = &[
     "block",
@@ -690,12 +739,14 @@ fn of_mount(file_system: &str) -> &'static [&'static str] {
         "exfat" => MOUNT_EXFAT,
         "udf" => MOUNT_UDF,
         "f2fs" => MOUNT_F2FS,
+        "jfs" => MOUNT_JFS,
+        "nilfs2" => MOUNT_NILFS2,
         _ => &[],
     }
 }
 
 /// Every kind that has options of its own, for a file system that is mounted as it is found.
-const ALL_MOUNTS: [&[&str]; 9] = [
+const ALL_MOUNTS: [&[&str]; 11] = [
     MOUNT_EXT,
     MOUNT_XFS,
     MOUNT_BTRFS,
@@ -704,6 +755,8 @@ const ALL_MOUNTS: [&[&str]; 9] = [
     MOUNT_EXFAT,
     MOUNT_UDF,
     MOUNT_F2FS,
+    MOUNT_JFS,
+    MOUNT_NILFS2,
     MOUNT_DISC,
 ];
 
@@ -877,6 +930,8 @@ mod tests {
             ("udf", "--blocksize=2048 -r 2.01", 3),
             ("exfat", "-c 128K --full", 3),
             ("f2fs", "-t0 -O extra_attr,compression", 3),
+            ("jfs", "-s 8 -L /srv/data", 4),
+            ("nilfs2", "-b 2048 -m5 -K", 4),
         ] {
             assert_eq!(make(kind, text), Ok(count), "{kind} {text}");
         }
@@ -917,6 +972,9 @@ mod tests {
             ("udf", "--new-file", "`--new-file`"),
             ("udf", "--b=2048", "`--b=2048`"),
             ("f2fs", "-c /dev/loop5", "`-c`"),
+            ("jfs", "-j /dev/loop5", "`-j`"),
+            ("jfs", "-J device=/dev/loop5", "`-J`"),
+            ("nilfs2", "-n", "`-n`"),
             ("exfat", "-", "`-` is no option"),
             ("none", "-q", "`-q`"),
         ] {

@@ -124,7 +124,7 @@ mod tests {
             told("ext4", "-b 2048 -m 0", LARGE),
             "-b 2048 -m 0 -E stride=32,stripe_width=96"
         );
-        for name in ["btrfs", "f2fs", "vfat", "exfat", "ntfs", "udf"] {
+        for name in ["btrfs", "f2fs", "vfat", "exfat", "ntfs", "udf", "jfs", "nilfs2"] {
             assert_eq!(told(name, "-L x", LARGE), "-L x", "{name}");
         }
     }

@@ -106,6 +106,20 @@ pub const FILE_SYSTEMS: &[FileSystem] = &[
         package: "f2fs-tools",
         served: false,
     },
+    FileSystem {
+        name: "jfs",
+        maker: &["mkfs.jfs", "-q"],
+        kind: "jfs",
+        package: "jfsutils",
+        served: false,
+    },
+    FileSystem {
+        name: "nilfs2",
+        maker: &["mkfs.nilfs2", "-q", "-f"],
+        kind: "nilfs2",
+        package: "nilfs-tools",
+        served: false,
+    },
 ];
 
 impl FileSystem {
@@ -127,7 +141,7 @@ impl FileSystem {
     pub fn without_discard(&self) -> Option<&'static str> {
         match self.name {
             "ext4" | "ext3" | "ext2" => Some("-Enodiscard"),
-            "xfs" | "btrfs" => Some("-K"),
+            "xfs" | "btrfs" | "nilfs2" => Some("-K"),
             "f2fs" => Some("-t0"),
             _ => None,
         }

@@ -146,8 +146,8 @@ Examples:
   raidloom array mount tank /mnt --fs xfs --options noatime,discard
   raidloom array mount disc /mnt                  # whatever is there, an ISO image too
 
-File systems: ext4, ext3, ext2, xfs, btrfs, ntfs, vfat, exfat, udf, f2fs. Whatever carries a
-mark of any kind is mounted as it is, or not at all.")]
+File systems: ext4, ext3, ext2, xfs, btrfs, ntfs, vfat, exfat, udf, f2fs, jfs, nilfs2. What
+carries a mark of any kind is mounted as it is, or not at all.")]
     Mount(running::MountArguments),
 
     /// Unmount what is mounted from an array

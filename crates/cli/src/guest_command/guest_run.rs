@@ -4,13 +4,15 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
 
 use block::{Device, Error, ErrorKind, Node, Reactor, Time, Traffic};
 use clap::{Args, Parser};
 use export::image::{Image, ImageKind};
 use guest::setup::SETUP_FAILED;
-use guest::{ArrayCompleteness, Boot, Cut, Drive, Format, Kernel, Outcome, Processor, Setup};
+use guest::{
+    ArrayCompleteness, Boot, Cut, Drive, Format, Kernel, Outcome, Processor, Setup, TimeBounds,
+    USUAL_KERNEL,
+};
 use host::limits::promise_memory;
 use host::mount::FileSystem;
 use lab::guest_format;
@@ -122,9 +124,18 @@ pub(crate) struct GuestKeys {
     #[arg(long)]
     pub outer_mount_options: Option<String>,
 
+    /// The guest's kernel: the usual one, or another that `raidloom guest build` has made
+    #[arg(long, default_value = USUAL_KERNEL)]
+    pub kernel: String,
+
     /// How long a guest may take in real time; one that takes longer is ended
     #[arg(long, default_value = "2h")]
     pub real_time_limit: String,
+
+    /// How long it may say nothing in real time, with neither a look at its clock nor a request to
+    /// a disk; one that computes for longer is ended
+    #[arg(long, default_value = "10min")]
+    pub silence_limit: String,
 }
 
 impl GuestArguments {
@@ -132,10 +143,14 @@ impl GuestArguments {
         text.as_ref().map(|text| output.size(flag, text)).transpose()
     }
 
-    fn real_time_limit(&self) -> Result<Duration, Failure> {
-        let text = &self.keys.real_time_limit;
-        stack::size::parse_duration(text)
-            .map_err(|error| Failure::usage(format!("-s real_time_limit={text}: {error}")))
+    fn bounds(&self) -> Result<TimeBounds, Failure> {
+        let time = |key: &str, text: &str| {
+            stack::size::parse_duration(text)
+                .map_err(|error| Failure::usage(format!("-s {key}={text}: {error}")))
+        };
+        let whole = Some(time("real_time_limit", &self.keys.real_time_limit)?);
+        let silence = time("silence_limit", &self.keys.silence_limit)?;
+        Ok(TimeBounds { silence, whole, ..TimeBounds::USUAL })
     }
 
     /// What is made of the disks before the work begins.
@@ -331,7 +346,7 @@ impl<'a> GuestRun<'a> {
             ));
         }
         let memory_bytes = output.size("--memory", &arguments.memory)?;
-        let limit = arguments.real_time_limit()?;
+        let bounds = arguments.bounds()?;
         promise_memory("--memory", memory_bytes)?;
         let size_bytes = GuestArguments::size(output, "--disk-size", &arguments.disk_size)?;
         let setup = arguments.setup(output, conditions.is_there)?;
@@ -341,7 +356,7 @@ impl<'a> GuestRun<'a> {
             device: Arc::clone(&stack.device) as Arc<dyn Device>,
             write_cache: arguments.keys.write_cache != "off",
         });
-        let kernel = Kernel::find()?;
+        let kernel = Kernel::find(&arguments.keys.kernel)?;
         let boot = Boot {
             kernel: &kernel,
             memory_bytes,
@@ -351,18 +366,16 @@ impl<'a> GuestRun<'a> {
             job: &job,
             parameters: "",
             processor: Processor::Same,
+            bounds,
             cut: conditions.cut,
             before: conditions.before.as_deref(),
         };
-        let begun = Instant::now();
-        let is_over = || begun.elapsed() >= limit;
-        let outcome = boot.run(&|| go_on(stop) && !is_over());
-        let outcome = outcome.map_err(|error| match go_on(stop) && is_over() {
-            true => Failure::failed(format!(
-                "the guest was ended after {} of real time; -s real_time_limit= says how long it may take",
-                arguments.keys.real_time_limit
-            )),
-            false => ended(error.into(), stop),
+        let outcome = boot.run(&|| go_on(stop)).map_err(|error| match error.kind() {
+            ErrorKind::TimedOut => Failure::from(error).then(
+                "-s real_time_limit= and -s silence_limit= say how long it may take; --memory= how \
+                much memory it has",
+            ),
+            _ => ended(error.into(), stop),
         })?;
         let version = kernel.version().to_owned();
         let moved = |member: &Member| {

@@ -5,20 +5,23 @@ mod cut;
 mod guest_run;
 mod run;
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use block::Device;
-use clap::Subcommand;
+use clap::{Parser, Subcommand};
 use device::RamDevice;
-use guest::{Boot, BuildStep, Kernel, Outcome, Processor};
+use guest::{
+    Boot, BuildStep, Kernel, KernelOrder, Outcome, Processor, TimeBounds, USUAL_KERNEL,
+};
 use host::mount::FILE_SYSTEMS;
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::keys;
+use crate::keys::{self, Keys};
 use crate::output::{Output, seconds, table};
 use crate::progress::{Line, duration};
 use crate::signals;
@@ -35,23 +38,26 @@ pub(crate) fn worker() -> Result<lab::Worker, Failure> {
 #[derive(Subcommand, Debug)]
 pub(crate) enum GuestVerb {
     /// Build the guest's kernel from the distribution's source, once, into your cache folder
-    #[command(after_long_help = "\
+    #[command(after_long_help = keys::help::<BuildKeys>("\
 Examples:
   sudo apt-get install linux-source-6.1 make gcc flex bison bc xz-utils && raidloom guest build
   raidloom guest build --source linux-6.1.192.tar.xz
-  raidloom guest build --source /usr/src/linux-source-6.1
+  raidloom guest build -s config=more.config       with file systems of its own, as kernel `more`
+  raidloom guest build -s name=mine --source ~/linux
+  raidloom guest run -s kernel=more --fs f2fs --stack model:ssd-2008 --disk-size 1GiB -- df .
 
 Takes about 10 minutes on two processors, 2 GiB of disk meanwhile and 12 MiB afterwards, in
 $XDG_CACHE_HOME/raidloom/guest or ~/.cache/raidloom/guest. No root is needed. A folder that
---source names is configured and built in place.")]
+--source names is configured and built in place. What make said lies there as build.log."))]
     Build {
-        /// A tarball of Linux 6.1, or the folder that it was unpacked in
+        /// A tarball of Linux, the folder that it was unpacked in, or the version of another
+        /// package of Debian's: 6.12
         #[arg(long, value_name = "PATH")]
         source: Option<PathBuf>,
 
-        /// Build also if it is there already
-        #[arg(long)]
-        again: bool,
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        keys: Keys<BuildKeys>,
     },
 
     /// Run a command in a guest, on modelled disks, in modelled time
@@ -79,11 +85,44 @@ prints goes to standard output, what the disks did to standard error."))]
     },
 }
 
+/// What few need to say of a build.
+#[derive(Parser, Debug)]
+#[command(rename_all = "snake_case", disable_help_flag = true)]
+pub(crate) struct BuildKeys {
+    /// What the kernel is called, beside the usual one: as the file of config, unless it is said
+    #[arg(long)]
+    pub name: Option<String>,
+
+    /// A file with what its configuration has beside raidloom's, or instead: CONFIG_F2FS_FS=y
+    #[arg(long)]
+    pub config: Option<PathBuf>,
+
+    /// Whether it is built also if it is there already
+    #[arg(long, default_value = "no", value_parser = ["yes", "no"])]
+    pub again: String,
+}
+
+impl BuildKeys {
+    /// What the kernel is called.
+    fn name(&self) -> Result<&str, Failure> {
+        match (&self.name, &self.config) {
+            (Some(name), _) => Ok(name),
+            (None, None) => Ok(USUAL_KERNEL),
+            (None, Some(config)) => {
+                let stem = config.file_stem().and_then(OsStr::to_str);
+                stem.ok_or_else(|| {
+                    Failure::usage("-s config= names no file; -s name= says what the kernel is called")
+                })
+            }
+        }
+    }
+}
+
 /// Runs `guest`.
 pub(crate) fn guest(output: &Output, verb: &GuestVerb) -> Result<(), Failure> {
     let stop = signals::stop_flag()?;
     match verb {
-        GuestVerb::Build { source, again } => build(output, source.as_ref(), *again, &stop),
+        GuestVerb::Build { source, keys } => build(output, source.as_deref(), keys, &stop),
         GuestVerb::Run(arguments) => run::run(output, arguments, &stop),
         GuestVerb::Work { target } => {
             let mut lines = Vec::new();
@@ -96,43 +135,44 @@ pub(crate) fn guest(output: &Output, verb: &GuestVerb) -> Result<(), Failure> {
 
 fn build(
     output: &Output,
-    source: Option<&PathBuf>,
-    again: bool,
+    source: Option<&Path>,
+    keys: &BuildKeys,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
-    let found = if again { None } else { Kernel::find().ok() };
-    let was_there = found.is_some();
+    let (config, again) = (keys.config.as_deref(), keys.again == "yes");
+    let order = KernelOrder { name: keys.name()?, source, config, again };
     let begun = Instant::now();
-    let kernel = match found {
-        Some(kernel) => kernel,
-        None => {
-            let line = Line::new(output);
-            let mut tell = |step| {
-                line.show(&match step {
-                    BuildStep::Unpack => "unpacking Linux".to_owned(),
-                    BuildStep::Configure => "configuring Linux".to_owned(),
-                    BuildStep::Compile(done, of) => {
-                        format!("compiling Linux: {done} of {of} steps")
-                    }
-                });
-            };
-            let built =
-                guest::build(source.map(PathBuf::as_path), again, &mut tell, &|| go_on(stop));
-            line.clear();
-            built.map_err(|error| ended(error.into(), stop))?
-        }
+    let line = Line::new(output);
+    let mut tell = |step| {
+        line.show(&match step {
+            BuildStep::Unpack => "unpacking Linux".to_owned(),
+            BuildStep::Configure => "configuring Linux".to_owned(),
+            BuildStep::Compile(done, Some(of)) => {
+                format!("compiling Linux: {done} of about {of} steps")
+            }
+            BuildStep::Compile(done, None) => format!("compiling Linux: {done} steps"),
+        });
     };
+    let built = guest::build(&order, &mut tell, &|| go_on(stop));
+    line.clear();
+    let (kernel, was_there) = built.map_err(|error| ended(error.into(), stop))?;
     if output.json {
         return output.document(&json!({
-            "kernel": kernel.linux(), "version": kernel.version(), "was_there": was_there,
+            "kernel": kernel.linux(), "name": kernel.name(), "version": kernel.version(),
+            "was_there": was_there,
             "seconds": begun.elapsed().as_secs_f64(),
         }));
     }
     let how = match was_there {
-        true => "is there already (--again builds it anew)".to_owned(),
+        true => "is there already (-s again=yes builds it anew)".to_owned(),
         false => format!("built in {}", duration(begun.elapsed())),
     };
-    output.result(&format!("Linux {}: {how}: {}", kernel.version(), kernel.linux().display()))
+    let name = match kernel.name() {
+        USUAL_KERNEL => String::new(),
+        name => format!(", kernel `{name}`"),
+    };
+    let (version, path) = (kernel.version(), kernel.linux());
+    output.result(&format!("Linux {version}{name}: {how}: {}", path.display()))
 }
 
 /// What the guest of a check says of itself, one line a thing.
@@ -152,7 +192,7 @@ echo "slept $(($(date +%s) - before))"
 /// Boots a guest, and says what it can do.
 pub(crate) fn check(output: &Output) -> Result<(), Failure> {
     let stop = &signals::stop_flag()?;
-    let kernel = Kernel::find()?;
+    let kernel = Kernel::find(USUAL_KERNEL)?;
     let makers: Vec<&str> = FILE_SYSTEMS.iter().map(host::mount::FileSystem::maker).collect();
     let job = format!("MAKERS='{}'\n{QUESTIONS}", makers.join(" "));
     let disk: Arc<dyn Device> = Arc::new(RamDevice::new(16 << 20, 512)?);
@@ -165,6 +205,7 @@ pub(crate) fn check(output: &Output) -> Result<(), Failure> {
         job: &job,
         parameters: "",
         processor: Processor::Same,
+        bounds: TimeBounds::USUAL,
         cut: None,
         before: None,
     };

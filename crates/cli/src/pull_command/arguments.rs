@@ -314,6 +314,10 @@ pub(crate) struct PullKeys {
     #[arg(long, default_value = "on", value_parser = ["on", "unflushed"])]
     pub write_cache: String,
 
+    /// The guest's kernel: the usual one, or another that `raidloom guest build` has made
+    #[arg(long)]
+    pub kernel: Option<String>,
+
     /// How long a state may take to be mounted, repaired and read, in real time: what takes longer
     /// counts as lost
     #[arg(long, default_value = "60s")]

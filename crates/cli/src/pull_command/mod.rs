@@ -63,7 +63,7 @@ pub(crate) fn pull(output: &Output, arguments: &PullArguments) -> Result<(), Fai
         if let Some(folder) = &arguments.images {
             check_images(folder)?;
         }
-        let ground = ground(kept.failing.guest_memory_bytes)?;
+        let ground = ground(kept.failing.guest_memory_bytes, kept.failing.guest_kernel.as_deref())?;
         let with = ReplayOptions {
             images: arguments.images.as_deref(),
             smallest_loss: arguments.keys.smallest_loss == "on",
@@ -84,7 +84,7 @@ pub(crate) fn pull(output: &Output, arguments: &PullArguments) -> Result<(), Fai
         std::fs::create_dir_all(folder)
             .map_err(|error| Failure::from_io(folder.display(), &error))?;
     }
-    let ground = ground(options.guest_memory_bytes)?;
+    let ground = ground(options.guest_memory_bytes, options.guest_kernel.as_deref())?;
     let stop = signals::stop_flag()?;
     let line = Line::new(output);
     let outcome = run(&options, &ground, &program, &mut |text| line.show(text), &stop)?;
@@ -112,13 +112,13 @@ fn time(flag: &str, text: &str) -> Result<Duration, Failure> {
         .map_err(|error| Failure::usage(format!("{}: {error}", said(flag, text))))
 }
 
-/// Guests with so much memory, or this machine in a namespace of our own: then the program may
+/// Guests with so much memory and this kernel, or this machine in a namespace of our own: then the program may
 /// begin anew.
-fn ground(guest_memory_bytes: Option<u64>) -> Result<MountHost, Failure> {
+fn ground(guest_memory_bytes: Option<u64>, kernel: Option<&str>) -> Result<MountHost, Failure> {
     if guest_memory_bytes.is_none() {
         enter()?;
     }
-    MountHost::new(guest_memory_bytes)
+    MountHost::new(guest_memory_bytes, kernel)
 }
 
 #[cfg(test)]

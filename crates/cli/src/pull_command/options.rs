@@ -52,6 +52,7 @@ pub(super) fn options(output: &Output, arguments: &PullArguments) -> Result<Opti
         state: arguments.state,
         unflushed: arguments.keys.is_unflushed(),
         guest_memory_bytes: in_guest.then(|| guest_memory(output, arguments)).transpose()?,
+        guest_kernel: arguments.keys.kernel.clone(),
         new_array: Some(NewArraySettings {
             name: "pull".to_owned(),
             consistency: arguments.consistency.clone(),
@@ -210,6 +211,9 @@ fn refuse_unfit(arguments: &PullArguments, node: &Node, in_guest: bool) -> Resul
         let md = "it is the md of a guest, which does not touch this machine's";
         return match arguments {
             _ if arguments.memory.is_some() => refused("--memory: it is a guest's: --guest"),
+            _ if arguments.keys.kernel.is_some() => {
+                refused("-s kernel=: this machine's kernel is what it is: --guest")
+            }
             _ if arguments.array == ArrayName::Md => refused(&format!("--array md: {md}: --guest")),
             _ if arguments.start_with == StarterName::Md => {
                 refused(&format!("--start-with md: {md}: --guest"))

@@ -152,7 +152,10 @@ fn document(
         "seed": options.seed,
         "place": if guest.is_some() { "guest" } else { "host" },
         "guest": guest.map(|guest| {
-            json!({"kernel": guest.version(), "memory_bytes": guest.memory_bytes()})
+            json!({
+                "kernel": guest.version(), "name": guest.kernel_name(),
+                "memory_bytes": guest.memory_bytes(),
+            })
         }),
         "outcome": outcome,
     })

@@ -17,7 +17,7 @@ fn raidloom(arguments: &[&str]) -> (Option<i32>, String, String) {
 
 /// Whether there is a kernel for guests; where it has to be, the test fails.
 pub(crate) fn is_built() -> bool {
-    match guest::Kernel::find() {
+    match guest::Kernel::find(guest::USUAL_KERNEL) {
         Ok(_) => true,
         Err(error) => {
             testkit::missing!("{error}");
@@ -283,6 +283,93 @@ fn a_plan_is_measured_in_guests_and_is_the_same_when_it_goes_on() {
     assert_eq!(report["analysis"]["comparisons"][0]["in_guest"], true, "{said}");
     let (_, said, _) = raidloom(&["report", &at("run")]);
     assert!(said.contains("modelled, Linux in a guest"), "{said}");
+}
+
+const KERNELS: &str = r#"
+schema = 1
+name = "two kernels side by side"
+[members.disk]
+models = ["st340015a"]
+[matrix]
+level = "single"
+place = "guest"
+kernel = ["usual", "same", "absent"]
+memory = "64MiB"
+disk_size = "256MiB"
+file_system = "ext4"
+[baseline]
+kernel = "usual"
+[[workload]]
+suite = "copy"
+bytes = "4MiB"
+tests = ["write"]
+[trials]
+blocks = 1
+"#;
+
+/// "several kernels side by side in one plan (`kernel` is an axis)": one that is the same gives the
+/// same figures, and what is not there says so.
+#[test]
+fn kernels_stand_side_by_side_and_one_that_is_not_there_is_not_measured() {
+    if !is_built() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let usual = guest::Kernel::folder(guest::USUAL_KERNEL).unwrap();
+    for kept in ["cache/raidloom/guest", "cache/raidloom/guest/kernels/same"] {
+        std::fs::create_dir_all(at(kept)).unwrap();
+        for part in ["linux", "random.so", "power-off", "config", "made"] {
+            std::fs::copy(usual.join(part), folder.path().join(kept).join(part)).unwrap();
+        }
+    }
+    std::fs::write(at("plan.toml"), KERNELS).unwrap();
+    let raidloom = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_raidloom"));
+        let ended = command.args(arguments).env("XDG_CACHE_HOME", at("cache")).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (ended.status.code(), text(ended.stdout), text(ended.stderr))
+    };
+    let (code, _, errors) = raidloom(&["run", &at("plan.toml"), "--output", &at("run")]);
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(errors.contains("there is no kernel `absent` for guests"), "{errors}");
+    let text = std::fs::read_to_string(at("run/trials.jsonl")).unwrap();
+    let trials: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |kernel: &str| {
+        let trial = trials.iter().find(|trial| trial["settings"]["kernel"] == kernel).unwrap();
+        (&trial["metrics"], &trial["members"])
+    };
+    assert_eq!(of("usual"), of("same"), "the same kernel, drive and seed");
+    assert!(of("absent").1.as_array().is_none_or(Vec::is_empty), "{text}");
+    // One's own command and pull test take it too, and nothing stands for what is not there.
+    let work = ["guest", "run", "--stack", "model:st340015a", "--disk-size", "64MiB"];
+    let named = |kernel, command| raidloom(&[&work[..], &["-s", kernel, "--", command]].concat());
+    let (code, said, errors) = named("kernel=same", "uname -r");
+    assert!(code == Some(0) && said.starts_with("6."), "{said} {errors}");
+    let (code, _, errors) = named("kernel=absent", "uname -r");
+    assert!(code == Some(2) && errors.contains("raidloom guest build -s name=absent"), "{errors}");
+    let pull = ["pull", "--guest", "ram:32MiB", "-s", "kernel=absent"];
+    let (code, _, errors) = raidloom(&pull);
+    assert!(code == Some(2) && errors.contains("there is no kernel `absent`"), "{errors}");
+}
+
+/// What ends a guest that hangs says which bound that was, and how to move it.
+#[test]
+fn a_command_that_hangs_in_a_guest_is_ended_by_a_bound_that_can_be_moved() {
+    if !is_built() {
+        return;
+    }
+    let disk = ["guest", "run", "--stack", "model:st340015a", "--disk-size", "64MiB"];
+    for (key, work, expected) in [
+        ("silence_limit=1ms", "while :; do :; done", "1ms of real time, the bound of its silence"),
+        ("real_time_limit=500ms", "while :; do sleep 1; done", "for 500ms of real time, its bound"),
+    ] {
+        let (code, _, errors) = raidloom(&[&disk[..], &["-s", key, "--", work]].concat());
+        assert_eq!(code, Some(1), "{errors}");
+        for part in [expected, "-s real_time_limit= and -s silence_limit="] {
+            assert!(errors.contains(part), "{errors}");
+        }
+    }
 }
 
 const IMAGES: &str = r#"

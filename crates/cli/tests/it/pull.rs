@@ -96,7 +96,7 @@ fn what_fsync_promised_is_there_and_without_barriers_it_is_not() {
 }
 
 pub(crate) fn has_guest() -> bool {
-    match guest::Kernel::find() {
+    match guest::Kernel::find(guest::USUAL_KERNEL) {
         Ok(_) => true,
         Err(error) => {
             testkit::missing!("{error}");
@@ -413,6 +413,7 @@ fn a_guest_that_hangs_is_given_up_and_the_state_is_lost() {
     for hang in ["kill -STOP $$", "while :; do :; done"] {
         // It works as ever on a disk that is empty, and hangs where there is an ext4.
         let path = folder.path().join("worker.sh");
+        guest_kernel: None,
         let script = format!(
             "#!/bin/sh\nmagic=$(dd if=/dev/vda bs=1 skip=1080 count=2 2>/dev/null | od -An -tx1)\n\
             [ \"$magic\" = ' 53 ef' ] && {{ {hang}; }}\nexec \"$@\"\n"
@@ -423,7 +424,7 @@ fn a_guest_that_hangs_is_given_up_and_the_state_is_lost() {
         // What a guest of root's may run is what its work names.
         let arguments = [env!("CARGO_BIN_EXE_raidloom"), "pull-worker"].map(str::to_owned).to_vec();
         let program = Program { path, arguments, state_time };
-        let ground = MountHost::new(options.guest_memory_bytes).unwrap();
+        let ground = MountHost::new(options.guest_memory_bytes, None).unwrap();
         let stop = Arc::default();
         let outcome = lab::pull::run(&options, &ground, &program, &mut |_| (), &stop).unwrap();
         let figure = serde_json::to_value(&outcome.figure).unwrap();

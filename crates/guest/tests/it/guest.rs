@@ -17,7 +17,7 @@ use block::{
 };
 use export::vhost_user::AnsweredRequest;
 use export::vhost_user::request::{Ask, Status};
-use guest::{Boot, Cut, Kernel, Outcome, Processor};
+use guest::{Boot, Cut, Kernel, Outcome, Processor, TimeBounds, USUAL_KERNEL};
 use rustix::process::{Pid, Signal};
 use testkit::{Fault, Memory};
 
@@ -26,7 +26,7 @@ const MEBIBYTE: u64 = 1 << 20;
 const DATE: u64 = 1_136_073_600_000_000_000;
 
 fn kernel() -> Option<Kernel> {
-    match Kernel::find() {
+    match Kernel::find(USUAL_KERNEL) {
         Ok(kernel) => Some(kernel),
         Err(error) => {
             testkit::missing!("{error}");
@@ -50,6 +50,7 @@ fn run_with(kernel: &Kernel, disks: Vec<Arc<dyn Device>>, seed: u64, job: &str) 
         job: &format!("set -e\n{job}"),
         parameters: "",
         processor: Processor::Same,
+        bounds: TimeBounds::USUAL,
         cut: None,
         before: None,
     };
@@ -212,6 +213,7 @@ fn a_guest_that_breaks_down_is_ended_with_its_last_words() {
         job,
         parameters,
         processor: Processor::Same,
+        bounds: TimeBounds::USUAL,
         cut: None,
         before: None,
     };
@@ -221,6 +223,54 @@ fn a_guest_that_breaks_down_is_ended_with_its_last_words() {
     assert_eq!((outcome.status, &*outcome.output, &*outcome.errors), (Some(7), "out\n", "err\n"));
     let error = boot("", "while :; do :; done").run(&|| false).unwrap_err().to_string();
     assert!(error.contains("given up"), "{error}");
+}
+
+/// "A trial in a guest and a boot have a bound in real time that is named when it ends them." Each
+/// guest hangs in another way, and the bound that is to end it is a short one.
+#[test]
+fn a_guest_that_hangs_is_ended_by_the_bound_that_it_has_passed() {
+    let Some(kernel) = kernel() else { return };
+    let usual = TimeBounds::USUAL;
+    let short = Duration::from_millis(1);
+    let cases = [
+        // Its first process waits for ever, and nothing was begun.
+        (
+            TimeBounds { boot: Duration::from_secs(1), ..usual },
+            ("init=/usr/bin/tail -- -f /etc/passwd", ""),
+            "1s of real time, the bound of a boot",
+        ),
+        // Nothing is heard of it any more.
+        (
+            TimeBounds { silence: short, ..usual },
+            ("", "while :; do :; done"),
+            "1ms of real time, the bound of its silence",
+        ),
+        // It says something all the time.
+        (
+            TimeBounds { whole: Some(Duration::from_millis(500)), ..usual },
+            ("", "while :; do sleep 1; done"),
+            "it had run for 500ms of real time, its bound",
+        ),
+    ];
+    for (bounds, (parameters, job), expected) in cases {
+        let boot = Boot {
+            kernel: &kernel,
+            memory_bytes: 64 * MEBIBYTE,
+            seed: 1,
+            disks: vec![],
+            queue_depth: None,
+            job,
+            parameters,
+            processor: Processor::Same,
+            bounds,
+            cut: None,
+            before: None,
+        };
+        let error = boot.run(&|| true).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
+        let text = error.to_string();
+        assert!(text.contains(expected) && text.lines().count() == 1, "{text}");
+    }
 }
 
 /// "a test runs two guests and compares logs, images and output byte by byte, pinned and not, under
@@ -242,6 +292,7 @@ fn the_same_seed_is_the_same_guest_byte_for_byte_and_another_is_not() {
             job,
             parameters: "",
             processor: if pinned { Processor::Same } else { Processor::Any },
+            bounds: TimeBounds::USUAL,
             cut: None,
             before: None,
         };
@@ -485,6 +536,7 @@ fn a_second_guest_finds_what_was_written_before_the_power_failed() {
             job,
             parameters: "",
             processor: Processor::Same,
+            bounds: TimeBounds::USUAL,
             cut,
             before,
         };

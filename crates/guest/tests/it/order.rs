@@ -13,7 +13,9 @@ use std::thread;
 use std::time::Duration;
 
 use block::{Channel, Completion, Device, Error, Info, Node, Reactor, Request, Time};
-use guest::{Cut, Disk, GuestEnding, MESSAGE_BYTES, Message, Op, PlantedMistake, Scheduler};
+use guest::{
+    Cut, Disk, GoOn, GuestEnding, GuestSign, MESSAGE_BYTES, Message, Op, PlantedMistake, Scheduler,
+};
 use reactor::{Random, Source};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::MemfdFlags;
@@ -277,6 +279,29 @@ fn run_with(
     devices: Vec<Arc<dyn Device>>,
     kernel: impl FnOnce(&mut Kernel) + Send + 'static,
 ) -> (Result<GuestEnding, Error>, Vec<Log>, thread::Result<Completions>) {
+    let prepare = |scheduler: &mut Scheduler<'_>| {
+        scheduler.plant(mistake);
+        if let Some(cut) = cut {
+            scheduler.cut(cut);
+        }
+    };
+    run_prepared(prepare, devices, kernel)
+}
+
+/// As [`run`], for as long as is wished.
+fn run_asking(
+    go_on: &GoOn<'_>,
+    devices: Vec<Arc<dyn Device>>,
+    kernel: impl FnOnce(&mut Kernel) + Send + 'static,
+) -> (Result<GuestEnding, Error>, Vec<Log>, thread::Result<Completions>) {
+    run_prepared(|scheduler| scheduler.asking(go_on), devices, kernel)
+}
+
+fn run_prepared<'a>(
+    prepare: impl FnOnce(&mut Scheduler<'a>),
+    devices: Vec<Arc<dyn Device>>,
+    kernel: impl FnOnce(&mut Kernel) + Send + 'static,
+) -> (Result<GuestEnding, Error>, Vec<Log>, thread::Result<Completions>) {
     let reactor = Reactor::virtual_clock();
     let (ours, theirs) = UnixStream::pair().unwrap();
     let mut sockets = Vec::new();
@@ -295,10 +320,7 @@ fn run_with(
         guest.seen
     });
     let mut scheduler = Scheduler::new(ours.into(), disks, &reactor);
-    scheduler.plant(mistake);
-    if let Some(cut) = cut {
-        scheduler.cut(cut);
-    }
+    prepare(&mut scheduler);
     let ended = scheduler.run();
     let log = |disk: &Disk| {
         disk.log().iter().map(|it| (it.taken.nanoseconds(), it.done.nanoseconds())).collect()
@@ -557,6 +579,45 @@ fn a_mistake_in_a_rule_is_found() {
         };
         assert!(is_found(mistake), "{mistake:?}");
         assert!(!is_found(PlantedMistake::None), "without {mistake:?}");
+    }
+}
+
+/// A kernel that hangs where it has to answer: whoever waits for that is asked meanwhile whether it
+/// is to go on, wherever the kernel has stopped.
+#[test]
+fn a_kernel_that_does_not_answer_is_waited_for_as_long_as_is_wished() {
+    type Kernels = fn(&mut Kernel);
+    let hang = |kernel: &mut Kernel| {
+        // Until the other side has given up.
+        while kernel.time.read(&mut [0; MESSAGE_BYTES]).is_ok_and(|count| count > 0) {}
+    };
+    let cases: [(&str, Kernels); 3] = [
+        ("while it runs", |_| ()),
+        ("when it is told that it may run", |kernel| {
+            kernel.write(Op::Request, 2, 5000);
+            kernel.read();
+            kernel.write(Op::Wait, 3, 0);
+        }),
+        ("when it is told of a disk", |kernel| {
+            kernel.drives[0].offer(true, 0);
+            kernel.kick(0);
+            kernel.write(Op::Wait, 2, 0);
+        }),
+    ];
+    for (place, kernel) in cases {
+        let silences = std::cell::Cell::new(0);
+        let go_on = |sign| {
+            silences.set(silences.get() + u32::from(sign == GuestSign::Silent));
+            silences.get() < 1
+        };
+        let hangs = move |guest: &mut Kernel| {
+            kernel(guest);
+            hang(guest);
+        };
+        let (ended, _, _) = run_asking(&go_on, vec![slow(3)], hangs);
+        let error = ended.expect_err(place).to_string();
+        assert!(error.contains("given up"), "{place}: {error}");
+        assert_eq!(silences.get(), 1, "{place}");
     }
 }
 

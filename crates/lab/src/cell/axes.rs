@@ -49,6 +49,8 @@ pub(crate) struct Axes {
     pub(crate) outer_make_options: Choice<String>,
     pub(crate) outer_mount_options: Choice<String>,
     pub(crate) processors: Option<usize>,
+    /// The name of the guest's.
+    pub(crate) kernel: Option<String>,
     pub(crate) memory_bytes: Option<u64>,
     pub(crate) processor: Choice<Processor>,
     pub(crate) scheduler: Option<Scheduler>,
@@ -94,6 +96,7 @@ impl Axes {
             outer_make_options: texts.choice(OUTER_MAKE_OPTIONS, DEFAULTS, owned)?,
             outer_mount_options: texts.choice(OUTER_MOUNT_OPTIONS, DEFAULTS, owned)?,
             processors: texts.read(PROCESSORS, number)?,
+            kernel: texts.read(KERNEL, kernel)?,
             memory_bytes: texts.read(MEMORY, stacks::parse_size)?,
             processor: texts.choice(PROCESSOR, NONE, processor::parse)?,
             scheduler: texts.read(SCHEDULER, Scheduler::from_str)?,
@@ -140,6 +143,7 @@ impl Axes {
             (OUTER_MAKE_OPTIONS, options(&self.outer_make_options)),
             (OUTER_MOUNT_OPTIONS, options(&self.outer_mount_options)),
             (PROCESSORS, text(self.processors)),
+            (KERNEL, self.kernel.clone()),
             (MEMORY, size(self.memory_bytes)),
             (PROCESSOR, self.processor.text(NONE, ToString::to_string)),
             (SCHEDULER, text(self.scheduler)),
@@ -201,6 +205,11 @@ fn owned(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
+fn kernel(text: &str) -> Result<String, String> {
+    guest::check_kernel_name(text).map_err(|error| error.to_string())?;
+    Ok(text.to_owned())
+}
+
 fn number<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("`{text}` is no number"))
 }
@@ -247,6 +256,7 @@ mod tests {
             (OUTER_MAKE_OPTIONS, "defaults"),
             (OUTER_MOUNT_OPTIONS, "noatime"),
             (PROCESSORS, "1"),
+            (KERNEL, "more"),
             (MEMORY, "64MiB"),
             (PROCESSOR, "call=5us,copy=1GB/s"),
             (SCHEDULER, "mq-deadline"),
@@ -274,6 +284,7 @@ mod tests {
             (PLACE, "moon", "place: `moon`: expected one of host, guest"),
             (QUEUE_DEPTH, "many", "queue_depth: `many` is no number"),
             (MEMORY, "much", "memory: "),
+            (KERNEL, "../linux", "kernel: `../linux`: the name of a kernel"),
             (LEVEL, "raid9", "level: unknown level `raid9`"),
         ] {
             let settings = BTreeMap::from([(axis.to_owned(), text.to_owned())]);

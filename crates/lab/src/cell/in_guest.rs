@@ -27,6 +27,11 @@ impl Axes {
         self.memory_bytes.unwrap_or(MEMORY_BYTES)
     }
 
+    /// The name of the guest's kernel.
+    pub(crate) fn guest_kernel(&self) -> &str {
+        self.kernel.as_deref().unwrap_or(guest::USUAL_KERNEL)
+    }
+
     /// Why a stack cannot be the disks of a guest, if it cannot.
     pub(crate) fn refuse_unfit(&self, node: &Node) -> Result<(), String> {
         let is_fit = |leaf: &&Node| match leaf {

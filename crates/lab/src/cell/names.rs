@@ -32,6 +32,8 @@ pub(crate) const PLACE: &str = "place";
 pub(crate) const ARRAY: &str = "array";
 /// How many processors the work may run on.
 pub(crate) const PROCESSORS: &str = "processors";
+/// A guest's kernel, by its name.
+pub(crate) const KERNEL: &str = "kernel";
 /// A guest's memory, its page cache included.
 pub(crate) const MEMORY: &str = "memory";
 pub(crate) const SCHEDULER: &str = "scheduler";
@@ -50,7 +52,7 @@ pub(crate) const DISK_SIZE: &str = "disk_size";
 /// Whether all members of a guest's array are there.
 pub(crate) const STATE: &str = "state";
 /// Every axis there is, in the order in which they are shown.
-pub(crate) const AXES: [&str; 32] = [
+pub(crate) const AXES: [&str; 33] = [
     MEMBERS,
     LEVEL,
     CHUNK,
@@ -74,6 +76,7 @@ pub(crate) const AXES: [&str; 32] = [
     OUTER_MAKE_OPTIONS,
     OUTER_MOUNT_OPTIONS,
     PROCESSORS,
+    KERNEL,
     MEMORY,
     PROCESSOR,
     SCHEDULER,

@@ -24,7 +24,7 @@ use host::mount::{FILE_SYSTEMS, FileSystem};
 
 /// Those whose values are texts, and which an `[[add]]` takes from the matrix when it does not name
 /// them; in the order in which one may leave another without meaning.
-pub(super) const TEXT_AXES: [&str; 29] =
+pub(super) const TEXT_AXES: [&str; 30] =
     *AXES.last_chunk().expect("members, level and chunk come before them");
 /// Those that mean something only to a file system.
 const ON_FILE_SYSTEMS: [&str; 4] = [MAKE_OPTIONS, MOUNT_OPTIONS, POLICY, IMAGE];
@@ -32,8 +32,9 @@ const ON_FILE_SYSTEMS: [&str; 4] = [MAKE_OPTIONS, MOUNT_OPTIONS, POLICY, IMAGE];
 const ON_IMAGES: [&str; 5] =
     [IMAGE_SIZE, IMAGE_IO, OUTER_FILE_SYSTEM, OUTER_MAKE_OPTIONS, OUTER_MOUNT_OPTIONS];
 /// Those that mean something only to a guest.
-const ON_GUESTS: [&str; 10] = [
+const ON_GUESTS: [&str; 11] = [
     ARRAY,
+    KERNEL,
     MEMORY,
     PROCESSOR,
     SCHEDULER,
@@ -421,6 +422,10 @@ pub(super) fn text_of(axis: &str, item: &Item, names: &Names<'_>) -> Result<Stri
             let bytes = read_size(item)?;
             promise_memory(MEMORY, bytes).map_err(|error| item.error(error))?;
             Ok(stacks::size_text(bytes))
+        }
+        KERNEL => {
+            guest::check_kernel_name(text).map_err(|error| item.error(error))?;
+            Ok(text.to_owned())
         }
         PROCESSOR if text == NONE => Ok(text.to_owned()),
         PROCESSOR => processor::parse(text)

@@ -147,7 +147,7 @@ fn test(worker: &Program, in_guest: bool, output: &mut Output<'_>) -> Result<Out
         let _ = std::io::stdin().read_line(&mut String::new());
         std::process::exit(1);
     });
-    let ground = MountHost::new(options.guest_memory_bytes)?;
+    let ground = MountHost::new(options.guest_memory_bytes, options.guest_kernel.as_deref())?;
     let mut gone = None;
     let mut tell = |text: &str| {
         if let Err(error) = say(output, &ProcessMessage::Told(text.to_owned())) {

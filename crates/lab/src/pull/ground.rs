@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use block::{Device, Reactor};
 use export::fuse::{FuseFile, FuseOptions};
 use export::loop_device::LoopDevice;
-use guest::Processor;
+use guest::{Processor, USUAL_KERNEL};
 use host::Error;
 
 use super::guests::Guests;
@@ -29,13 +29,14 @@ pub enum MountHost {
 }
 
 impl MountHost {
-    /// Guests with so much memory, or this machine, in the namespace that was entered.
+    /// Guests with so much memory and a kernel of this name, the usual one without it, or this
+    /// machine, in the namespace that was entered.
     ///
     /// # Errors
     /// What is missing for it.
-    pub fn new(guest_memory_bytes: Option<u64>) -> Result<MountHost, Error> {
+    pub fn new(guest_memory_bytes: Option<u64>, kernel: Option<&str>) -> Result<MountHost, Error> {
         Ok(match guest_memory_bytes {
-            Some(bytes) => MountHost::Guest(Guests::new(bytes)?),
+            Some(bytes) => MountHost::Guest(Guests::new(bytes, kernel.unwrap_or(USUAL_KERNEL))?),
             None => MountHost::Host(PullFolder::new()?),
         })
     }

@@ -8,13 +8,13 @@ use std::sync::mpsc::{self, Sender};
 use std::thread::JoinHandle;
 
 use block::Device;
-use guest::{Boot, Drive, Kernel, Outcome, Processor, Setup};
+use guest::{Boot, Drive, Kernel, Outcome, Processor, Setup, TimeBounds, USUAL_KERNEL};
 use host::Error;
 
 use super::options::Options;
 use super::program::OwnProgram;
 use super::talk::TalkDevice;
-use super::worker::{Life, Program, Worker};
+use super::worker::{Life, Program, TASK_TIME, Worker};
 
 /// Where file systems are mounted in a guest.
 const POINT: &str = "/mnt/disk";
@@ -26,25 +26,31 @@ pub struct Guests {
 }
 
 impl Guests {
-    /// Guests with so much memory, the page cache included.
+    /// Guests with so much memory, the page cache included, and the kernel of this name.
     ///
     /// # Errors
     /// That their kernel has not been built, or is damaged, or needs more memory.
-    pub fn new(memory_bytes: u64) -> Result<Guests, Error> {
+    pub fn new(memory_bytes: u64, kernel: &str) -> Result<Guests, Error> {
         guest::check_memory(memory_bytes)?;
-        Ok(Guests { kernel: Kernel::find()?, memory_bytes })
+        Ok(Guests { kernel: Kernel::find(kernel)?, memory_bytes })
     }
 
-    /// Whether the kernel of guests was built.
+    /// Whether the usual kernel of guests was built.
     #[must_use]
     pub fn are_there() -> bool {
-        Kernel::find().is_ok()
+        Kernel::find(USUAL_KERNEL).is_ok()
     }
 
     /// The version of their kernel: `6.1.192`.
     #[must_use]
     pub fn version(&self) -> &str {
         self.kernel.version()
+    }
+
+    /// What their kernel is called.
+    #[must_use]
+    pub fn kernel_name(&self) -> &str {
+        self.kernel.name()
     }
 
     /// The memory of each, in bytes.
@@ -104,6 +110,9 @@ impl Guests {
         let (kernel, memory_bytes) = (self.kernel.clone(), self.memory_bytes);
         let given_up = Arc::new(AtomicBool::new(false));
         let gives_up = Arc::clone(&given_up);
+        // Whoever waits for its answers gives it up in time, and names that bound.
+        let silence = TimeBounds::USUAL.silence.max(2 * program.state_time.max(TASK_TIME));
+        let bounds = TimeBounds { silence, ..TimeBounds::USUAL };
         let thread = std::thread::spawn(move || {
             let boot = Boot {
                 kernel: &kernel,
@@ -114,6 +123,7 @@ impl Guests {
                 job: &job,
                 parameters: "",
                 processor,
+                bounds,
                 cut: None,
                 before: None,
             };

@@ -166,6 +166,7 @@ fn options_of(failing: &FailingState) -> Result<Options, Error> {
         drive_bytes: failing.drive_bytes.clone(),
         drive_models: failing.drive_models.clone(),
         guest_memory_bytes: failing.guest_memory_bytes,
+        guest_kernel: failing.guest_kernel.clone(),
         md: failing.md.clone(),
         starter: failing.starter,
         state: failing.state,

@@ -255,6 +255,9 @@ pub struct Options {
     /// machine's kernel.
     #[serde(default)]
     pub guest_memory_bytes: Option<u64>,
+    /// The name of the kernel of those guests; the usual one without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest_kernel: Option<String>,
     /// The array that the guest's own md makes of the drives: then nothing but the drives counts of
     /// the stack.
     #[serde(default)]

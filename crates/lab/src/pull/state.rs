@@ -87,6 +87,9 @@ pub struct FailingState {
     /// machine's own kernel.
     #[serde(default)]
     pub guest_memory_bytes: Option<u64>,
+    /// The name of the kernel of that guest; the usual one without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest_kernel: Option<String>,
     /// The file system.
     pub file_system: String,
     /// Options for mounting it.
@@ -560,6 +563,7 @@ impl<'a> States<'a> {
 /// A state of which nothing can be read.
 fn lost(why: String) -> Judgement {
     Judgement { unmountable: Some(why.clone()), lost_for_good: Some(why), ..Judgement::default() }
+            guest_kernel: self.options.guest_kernel.clone(),
 }
 
 /// What has to come out the same: all but the time it took.

@@ -34,7 +34,7 @@ use super::program::{self, CheckResult, OwnProgram};
 /// How long a state may take to be mounted, repaired and read where nothing else is said.
 pub const STATE_TIME: Duration = Duration::from_secs(60);
 /// How long everything else may take.
-const TASK_TIME: Duration = Duration::from_secs(600);
+pub(super) const TASK_TIME: Duration = Duration::from_secs(600);
 /// How long the wish to stop may go unnoticed.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -484,7 +484,7 @@ struct Tools {
 }
 
 fn tools(file_system: &str) -> Option<Tools> {
-    let with = |check, repair, first| Some(Tools { check, repair, first });
+    let with = |check, repair, first| Some(Tools { check, repair, first, replay: None });
     match file_system {
         "ext4" | "ext3" => with(&["e2fsck", "-fn"], Some(&["e2fsck", "-fy"]), false),
         "ext2" => with(&["e2fsck", "-fn"], Some(&["e2fsck", "-fy"]), true),
@@ -509,6 +509,8 @@ fn clear_fat_mark(image: &Path) -> io::Result<()> {
     let is_32 = sector[22..24] == [0, 0];
     let place = if is_32 { 65 } else { 37 };
     if sector[510..] == [0x55, 0xaa] && sector[place] & MARK != 0 {
+    /// What brings it to what its journal says, where no kernel does.
+    replay: Option<&'static [&'static str]>,
         disk.write_all_at(&[sector[place] & !MARK], place as u64)?;
         disk.sync_data()?;
     }
@@ -520,6 +522,13 @@ fn passes(
     words: &[&str],
     state: &StateToJudge,
     codes: std::ops::RangeInclusive<i32>,
+        // Linux mounts none whose log holds something (jfs_fsck(8)).
+        "jfs" => Some(Tools {
+            check: &["jfs_fsck", "-n"],
+            repair: Some(&["jfs_fsck", "-f"]),
+            first: false,
+            replay: Some(&["jfs_fsck", "-a"]),
+        }),
 ) -> Option<bool> {
     let mut command = tool::command(words[0]);
     // What tells a tool that an image is a file.
@@ -607,6 +616,9 @@ fn judge_device(
     look(state, &mut judgement, checking)?;
     match state.is_device {
         true => unmount_here(&state.point)?,
+    if let Some(replay) = tools.as_ref().and_then(|tools| tools.replay) {
+        passes(replay, state, 0..=1);
+    }
         false => unmount_patiently(&state.point)?,
     }
     if let Some(tools) = tools.filter(|tools| !tools.first && judgement.unmountable.is_none()) {

@@ -234,9 +234,11 @@ impl<'a> Execution<'a> {
     fn why_not(&mut self, cell: &Cell) -> Result<Option<Error>, Error> {
         let record = &cell.record;
         match record.ground {
-            WorkTarget::Guest => return Ok(self.resources.find_kernel(self.visits.cells()).err()),
+            WorkTarget::Guest => {
+                return Ok(self.resources.find_kernel(cell, self.visits.cells()).err());
+            }
             WorkTarget::Pull if record.is_in_guest() => {
-                return Ok(Kernel::find().err().map(Error::from));
+                return Ok(Kernel::find(cell.axes.guest_kernel()).err().map(Error::from));
             }
             WorkTarget::Pull => return Ok(pull::may_mount_or_why().err()),
             WorkTarget::Folder => return Ok(None),

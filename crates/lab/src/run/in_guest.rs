@@ -31,7 +31,7 @@ use export::image::Image;
 use export::vhost_user::AnsweredRequest;
 use export::vhost_user::request::Ask;
 use guest::counter::CounterReader;
-use guest::{ArrayCompleteness, Boot, Drive, Format, Kernel, Processor, Setup};
+use guest::{ArrayCompleteness, Boot, Drive, Format, Kernel, Processor, Setup, TimeBounds};
 use host::Error;
 use host::guard::{Consent, Guard};
 use results::{Configuration, Doubt, MemberTraffic, Metrics, Plan};
@@ -92,6 +92,7 @@ struct RowMessage {
 
 /// One boot: everything that it depends on.
 pub(super) struct Job {
+    kernel: Kernel,
     disks: Vec<Node>,
     serving: StackOpening,
     setup: Setup,
@@ -115,6 +116,7 @@ impl Job {
         (plan, group): (&Plan, &[usize]),
         cell: &Cell,
         worker: &Worker,
+        kernel: Kernel,
         (seed, data_seed): (u64, u64),
     ) -> Result<Job, Error> {
         let axes = &cell.axes;
@@ -148,6 +150,7 @@ impl Job {
         let work = format!("{} \"{target}\" <<'END OF TASK'\n{task}\nEND OF TASK", words.join(" "));
         let script = setup.job(&work)?;
         Ok(Job {
+            kernel,
             disks,
             serving,
             script,
@@ -165,7 +168,7 @@ impl Job {
     ///
     /// # Errors
     /// A disk that cannot be built, a guest that fails, work that ends with an error.
-    fn run(&self, kernel: &Kernel, processor: Processor, stop: &AtomicBool) -> GuestRows {
+    fn run(&self, processor: Processor, stop: &AtomicBool) -> GuestRows {
         let guard = Guard::new(Consent::default());
         // Arrays are made before the guest's time begins.
         let reactor = Reactor::virtual_clock();
@@ -187,7 +190,7 @@ impl Job {
             write_cache: self.write_cache,
         };
         let boot = Boot {
-            kernel,
+            kernel: &self.kernel,
             memory_bytes: self.memory_bytes,
             seed: self.seed,
             disks: opened.iter().map(drive).collect(),
@@ -195,6 +198,7 @@ impl Job {
             job: &self.script,
             parameters: "",
             processor,
+            bounds: TimeBounds::USUAL,
             cut: None,
             before: None,
         };
@@ -258,15 +262,20 @@ impl Job {
     }
 }
 
+/// Whether a guest was ended because it had passed one of its bounds in real time.
+pub(super) fn has_passed_bound(error: &Error) -> bool {
+    let behind = std::error::Error::source(error);
+    let behind = behind.and_then(|source| source.downcast_ref::<block::Error>());
+    behind.is_some_and(|error| error.kind() == block::ErrorKind::TimedOut)
+}
+
 /// Runs jobs at the same time, each on a processor of its own.
-pub(super) fn run_all(jobs: &[Job], kernel: &Kernel, stop: &AtomicBool) -> Vec<GuestRows> {
+pub(super) fn run_all(jobs: &[Job], stop: &AtomicBool) -> Vec<GuestRows> {
     std::thread::scope(|scope| {
         let threads: Vec<_> = jobs
             .iter()
             .enumerate()
-            .map(|(number, job)| {
-                scope.spawn(move || job.run(kernel, Processor::Number(number), stop))
-            })
+            .map(|(number, job)| scope.spawn(move || job.run(Processor::Number(number), stop)))
             .collect();
         let ended = threads
             .into_iter()

@@ -70,6 +70,7 @@ pub(super) fn options(
         state: axes.state.unwrap_or_default(),
         unflushed: axes.write_cache == Some(WriteCache::Unflushed),
         guest_memory_bytes: is_in_guest.then(|| axes.guest_memory_bytes()),
+        guest_kernel: axes.kernel.clone(),
         new_array: cell.serving.new_array.clone(),
         upkeep: cell.serving.upkeep,
         file_system: file_system.kind,

@@ -1,11 +1,11 @@
 //! What configurations are opened with: the guard, the programs that serve, boot and cut, and what
 //! of them is there already.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use block::Node;
-use guest::Kernel;
+use guest::{Kernel, USUAL_KERNEL};
 use host::Error;
 use host::guard::Guard;
 use host::journal::Journal;
@@ -67,8 +67,8 @@ pub(super) struct Resources<'a> {
     pub(super) puller: Option<&'a Program>,
     /// What is undone at the end of the run.
     pub(super) journal: Journal,
-    /// The kernel of guests, once it was looked for.
-    pub(super) kernel: Option<Kernel>,
+    /// The kernels of guests that were found so far, by their names.
+    pub(super) kernels: BTreeMap<String, Kernel>,
     /// Where file systems appear, once there was one.
     pub(super) point: Option<PathBuf>,
 }
@@ -81,7 +81,7 @@ impl<'a> Resources<'a> {
             worker: None,
             puller: None,
             journal: Journal::new(folder),
-            kernel: None,
+            kernels: BTreeMap::new(),
             point: None,
         }
     }
@@ -112,17 +112,33 @@ impl<'a> Resources<'a> {
         MountedExport::new((folder, point), guard, serve_with, cell, (&node, seed))
     }
 
-    /// Finds the kernel of guests, and says once whose figures they are.
-    pub(super) fn find_kernel(&mut self, cells: &[Cell]) -> Result<(), Error> {
-        if self.kernel.is_some() {
-            return Ok(());
+    /// Finds the kernel of a cell's guest, and says once whose figures those of each are.
+    pub(super) fn find_kernel(&mut self, cell: &Cell, cells: &[Cell]) -> Result<Kernel, Error> {
+        let name = cell.axes.guest_kernel();
+        if let Some(kernel) = self.kernels.get(name) {
+            return Ok(kernel.clone());
         }
-        let kernel = Kernel::find()?;
+        let kernel = Kernel::find(name)?;
+        let which = match name {
+            USUAL_KERNEL => String::new(),
+            name => format!(" (kernel `{name}`)"),
+        };
         let note = format!(
-            "what is measured in a guest is modelled: Linux {} on modelled disks, in their time",
+            "what is measured in a guest is modelled: Linux {}{which} on modelled disks, in their \
+            time",
             kernel.version()
         );
         folder::add_note(self.opener.folder, &note)?;
+        let is_first = self.kernels.is_empty();
+        self.kernels.insert(name.to_owned(), kernel.clone());
+        if is_first {
+            self.note_processors(cells)?;
+        }
+        Ok(kernel)
+    }
+
+    /// Says what processors were stated to cost.
+    fn note_processors(&self, cells: &[Cell]) -> Result<(), Error> {
         let stated = cells.iter().filter_map(|cell| cell.axes.processor.value());
         let stated: BTreeSet<String> = stated.map(ToString::to_string).collect();
         for processor in stated {
@@ -133,7 +149,6 @@ impl<'a> Resources<'a> {
             );
             folder::add_note(self.opener.folder, &note)?;
         }
-        self.kernel = Some(kernel);
         Ok(())
     }
 

@@ -4,7 +4,7 @@
 use super::{Language, language};
 
 /// Axes, and what they are called in Japanese.
-const AXES: [(&str, &str); 34] = [
+const AXES: [(&str, &str); 35] = [
     ("array", "アレイ"),
     ("bitmap", "ビットマップ"),
     ("cache", "キャッシュ"),
@@ -17,6 +17,7 @@ const AXES: [(&str, &str); 34] = [
     ("image", "イメージ"),
     ("image_io", "イメージの入出力"),
     ("image_size", "イメージの大きさ"),
+    ("kernel", "カーネル"),
     ("layout", "レイアウト"),
     ("level", "RAID レベル"),
     ("make_options", "作成オプション"),

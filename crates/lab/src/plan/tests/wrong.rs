@@ -96,7 +96,7 @@ const WRONG: &[(&str, &str, &str)] = &[
         "plan.toml:10:1: unknown key `fs` in [matrix]; known: members, level, \
             chunk, place, array, layout, metadata, consistency, bitmap, member_timeout, cache, \
             upkeep, file_system, make_options, mount_options, policy, image, image_size, image_io, \
-            outer_file_system, outer_make_options, outer_mount_options, processors, memory, processor, \
+            outer_file_system, outer_make_options, outer_mount_options, processors, kernel, memory, processor, \
             scheduler, read_ahead, max_request, queue_depth, write_cache, disk_size, state",
     ),
     (
@@ -199,7 +199,7 @@ const WRONG: &[(&str, &str, &str)] = &[
         "chunk = { from",
         "outer_file_system = \"none\"\nchunk = { from",
         "plan.toml:10:21: unknown file system `none`; known: ext4, ext3, ext2, xfs, btrfs, ntfs, \
-        vfat, exfat, udf, f2fs",
+        vfat, exfat, udf, f2fs, jfs, nilfs2",
     ),
     (
         "chunk = { from",

@@ -43,8 +43,8 @@ impl Method for InGuest {
         }
         let rows = match work.booted.ended.remove(&key) {
             Some(GuestEnd::Rows(rows)) => rows,
-            Some(GuestEnd::Over(limit)) => {
-                return work.visits.skip(visit, group, &limit::over(limit), work.observer);
+            Some(GuestEnd::Over(why)) => {
+                return work.visits.skip(visit, group, &why, work.observer);
             }
             None => Ok(Vec::new()),
         };
@@ -72,18 +72,23 @@ impl Method for InGuest {
 /// Boots the next guests of a block, from those of a visit on, one for each processor.
 fn boot(work: &mut Work<'_, '_, '_>, visit: &Visit<'_>) -> Result<(), Error> {
     let visits = &*work.visits;
-    work.resources.find_kernel(visits.cells())?;
-    let (Some(kernel), Some(worker)) = (&work.resources.kernel, work.resources.worker) else {
+    let Some(worker) = work.resources.worker else {
         return Err(Error::failed("nothing was named that measures inside a guest"));
     };
     let most = std::thread::available_parallelism().map_or(1, usize::from);
-    let (plan, block) = (visits.plan(), visit.block);
+    let (plan, block, first) = (visits.plan(), visit.block, visit.position);
     let (mut keys, mut jobs, mut limit) = (Vec::new(), Vec::new(), Duration::ZERO);
     'all: for visit in visits.onward(visit) {
         let cell = visit.cell;
         if cell.record.ground != WorkTarget::Guest {
             continue;
         }
+        let kernel = match work.resources.find_kernel(cell, visits.cells()) {
+            Ok(kernel) => kernel,
+            Err(error) if visit.position == first => return Err(error),
+            // Its own visit says so.
+            Err(_) => continue,
+        };
         for group in visits.parts(&visit) {
             let key = (block, visit.position, group[0]);
             let is_there = work.booted.ended.contains_key(&key) || visits.is_pull(&group);
@@ -97,15 +102,16 @@ fn boot(work: &mut Work<'_, '_, '_>, visit: &Visit<'_>) -> Result<(), Error> {
             let seeds =
                 (order::places_seed(plan, block), order::visit_seed(plan, &cell.record, block));
             limit = limit.max(limit::limit_of(plan, &group, cell));
-            jobs.push(Job::new((plan, &group), cell, worker, seeds)?);
+            jobs.push(Job::new((plan, &group), cell, worker, kernel.clone(), seeds)?);
             keys.push(key);
         }
     }
     let begun = Instant::now();
     let (rows, is_over) =
-        limit::within(limit, visits.stop(), |halt| in_guest::run_all(&jobs, kernel, halt));
+        limit::within(limit, visits.stop(), |halt| in_guest::run_all(&jobs, halt));
     let ends = rows.into_iter().map(|rows| match rows {
-        Err(_) if is_over => GuestEnd::Over(limit),
+        Err(_) if is_over => GuestEnd::Over(limit::over(limit)),
+        Err(error) if in_guest::has_passed_bound(&error) => GuestEnd::Over(error.text().english()),
         rows => GuestEnd::Rows(rows),
     });
     work.booted.ended.extend(keys.into_iter().zip(ends));

@@ -26,8 +26,8 @@ pub(in crate::run) struct BootedGuests {
 /// How a guest has ended.
 pub(super) enum GuestEnd {
     Rows(GuestRows),
-    /// It had not ended after so much real time.
-    Over(Duration),
+    /// It was ended because of the time that it took, with why.
+    Over(String),
 }
 
 /// What a visit works with.
