@@ -26,6 +26,7 @@ mod missing;
 pub mod plain_file;
 mod ring;
 mod slots;
+pub mod ublk;
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -731,6 +732,17 @@ impl Source {
     /// Starts making the file's data durable (fdatasync).
     pub fn sync_data(&self, file: &RingFile, token: u64) {
         self.reactor.start(file, Operation::SyncData, &self.mailbox, token);
+    }
+
+    /// Tells the driver of a ublk device that there is room in `into` for the next request of the
+    /// answer's tag, with the result of the last one where the command says so, whose data are in
+    /// `into` then. The event is a [`Outcome::Read`] when a request has come; its description is in
+    /// [`UblkTable`](ublk::UblkTable).
+    ///
+    /// # Panics
+    /// For a buffer of several pieces.
+    pub fn ublk(&self, device: &RingFile, answer: ublk::UblkAnswer, into: BufMut, token: u64) {
+        self.reactor.start(device, Operation::Ublk { answer, into }, &self.mailbox, token);
     }
 
     /// Starts a fallocate with the kernel's `mode` bits.

@@ -17,6 +17,7 @@ use io_uring::{IoUring, opcode, squeue, types};
 use rustix::io::Errno;
 
 use crate::buffer::{Buf, BufMut, RawSpan, Registration};
+use crate::ublk::{REQUEST_BYTES, UblkAnswer};
 use crate::{Event, Mailbox, Outcome};
 
 const ENTRIES: u32 = 256;
@@ -67,6 +68,11 @@ pub(crate) enum Operation {
     Readable,
     /// Until something can be written to it.
     Writable,
+    /// A request of a ublk device, whose data go into the buffer or were read from it.
+    Ublk {
+        answer: UblkAnswer,
+        into: BufMut,
+    },
 }
 
 enum RingBuffer {
@@ -368,6 +374,14 @@ impl Ring {
             }
             Operation::Writable => {
                 (on_file!(|f: Target| f.polled(libc::POLLOUT)), RingBuffer::Nothing)
+            }
+            Operation::Ublk { answer, into } => {
+                let mut spans = into.raw_spans();
+                let span = spans.next().expect("a buffer has a span");
+                assert!(spans.next().is_none(), "the driver takes one address");
+                drop(spans);
+                let bytes = answer.bytes(span.pointer);
+                (on_file!(|f: Target| f.driver_command(answer.code, bytes)), RingBuffer::Read(into))
             }
         };
         let entry = entry.user_data(u64::from(slot));
@@ -735,6 +749,10 @@ impl Target {
 
     fn send_message(self, header: &libc::msghdr, flags: i32) -> squeue::Entry {
         operation!(self, file => opcode::SendMsg::new(file, header).flags(flags as u32))
+    }
+
+    fn driver_command(self, code: u32, bytes: [u8; REQUEST_BYTES]) -> squeue::Entry {
+        operation!(self, file => opcode::UringCmd16::new(file, code).cmd(bytes))
     }
 
     fn allocate(self, offset: u64, length: u64, mode: i32) -> squeue::Entry {
