@@ -1,5 +1,5 @@
-//! Devices for other programs: an NBD server, a file through FUSE, a loop device over it, disks of
-//! virtual machines through vhost-user.
+//! Devices for other programs: an NBD server, a file through FUSE, a loop device over it, a block
+//! device through ublk, disks of virtual machines through vhost-user.
 
 pub mod fuse;
 mod gate;
@@ -9,6 +9,7 @@ pub mod nbd;
 mod policy;
 pub mod serve;
 pub mod tool;
+pub mod ublk;
 mod unaligned;
 pub mod users;
 pub mod vhost_user;

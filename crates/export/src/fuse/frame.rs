@@ -21,7 +21,7 @@ const DATA: usize = 4096;
 const REQUEST: usize = DATA - WRITE_HEAD_BYTES;
 
 /// One request's memory.
-pub(super) struct Frame {
+pub(crate) struct Frame {
     /// Room for data, in bytes.
     room: usize,
     state: State,
@@ -39,7 +39,7 @@ enum State {
 
 impl Frame {
     /// Room for requests and answers with at most `room` bytes of data.
-    pub(super) fn new(room: usize) -> Frame {
+    pub(crate) fn new(room: usize) -> Frame {
         Frame { room, state: State::Whole(BufMut::zeroed(DATA + room)) }
     }
 
@@ -73,12 +73,12 @@ impl Frame {
     }
 
     /// The first `length` bytes of data, for a read to fill.
-    pub(super) fn lend_data(&mut self, length: usize) -> BufMut {
+    pub(crate) fn lend_data(&mut self, length: usize) -> BufMut {
         self.lend(DATA, length)
     }
 
     /// Takes back what was lent.
-    pub(super) fn give_back(&mut self, part: BufMut) {
+    pub(crate) fn give_back(&mut self, part: BufMut) {
         let State::Lent(mut front, tail) = std::mem::replace(&mut self.state, State::Nothing)
         else {
             panic!("only what was lent comes back");
@@ -93,7 +93,7 @@ impl Frame {
     }
 
     /// The first `length` bytes of data, for a write to read.
-    pub(super) fn share_data(&mut self, length: usize) -> Buf {
+    pub(crate) fn share_data(&mut self, length: usize) -> Buf {
         let whole = self.take_whole().freeze();
         let shared = part(&whole, DATA, length);
         self.state = State::Frozen(whole);

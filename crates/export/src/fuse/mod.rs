@@ -11,7 +11,7 @@
 //!
 //! The mount lives as long as the process: when that dies, programs get errors and nothing waits.
 
-mod frame;
+pub(crate) mod frame;
 mod mount;
 mod protocol;
 mod steps;
@@ -35,6 +35,7 @@ use crate::gate::{Gate, GateTicket};
 use crate::policy::RemovalPolicy;
 use crate::users;
 use protocol::{Attributes, Handshake};
+pub(crate) use worker::errno_of;
 use worker::{FuseMount, Worker};
 
 /// The longest request, in bytes: what the kernel sends at most without being told otherwise by its

@@ -453,7 +453,7 @@ impl Worker {
 }
 
 /// What a program is told.
-fn errno_of(error: &Error) -> Errno {
+pub(crate) fn errno_of(error: &Error) -> Errno {
     match error.kind() {
         ErrorKind::NoSpace => Errno::NOSPC,
         ErrorKind::ReadOnly => Errno::ROFS,

@@ -31,7 +31,7 @@ pub use session::{FollowUp, Offer, Reaction, Session};
 pub use socket::{ReceivedMessage, read_message, send_all};
 
 /// `N` bytes at `at`, which its caller knows to be there.
-fn array_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+pub(crate) fn array_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let mut array = [0; N];
     array.copy_from_slice(&bytes[at..at + N]);
     array
