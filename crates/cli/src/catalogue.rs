@@ -50,7 +50,10 @@ words::catalogue! {
     ATTACH_LOOP: "a loop device over a file by FUSE", "FUSE のファイル上のループデバイス";
     ATTACH_FILE: "a file by FUSE, as there are no loop devices for you", "FUSE のファイル(使えるループデバイスがないため)";
     ATTACH_NONE: "none: both ways begin with a file by FUSE", "なし: どちらの方法も FUSE のファイルが必要です";
-    ATTACH_UBLK: "; this kernel has ublk, which is not used", "。このカーネルの ublk は使いません";
+    ATTACH_UBLK: "; this kernel has ublk, and --attach=ublk takes that", "。このカーネルには ublk があり、--attach=ublk で使えます";
+    ATTACH_UBLK_ROOT: "; this kernel has ublk, but not for you", "。このカーネルに ublk はありますが、このユーザーには使えません";
+    ATTACH_UBLK_ALONE: "a block device by ublk, with --attach=ublk alone: the others begin with a file by FUSE",
+        "ublk のブロックデバイス。--attach=ublk のみ可能です(ほかの方法は FUSE のファイルが必要です)";
     ATTACH_NO_UBLK: "; this kernel has no ublk", "。このカーネルに ublk はありません";
     SPACE_NAME: "free space here", "ここの空き容量";
     SPACE_FOR: "member files, runs", "メンバーのファイル、測定結果";

@@ -263,26 +263,40 @@ fn fuse() -> Finding {
 /// Which way `--attach` takes here, and why.
 fn attaching() -> Finding {
     let opens = |path| std::fs::File::options().read(true).write(true).open(path).is_ok();
-    let unused = if Path::new("/dev/ublk-control").exists() {
-        say!(ATTACH_UBLK)
-    } else {
-        say!(ATTACH_NO_UBLK)
+    let ublk = match (export::ublk::is_there(), Path::new(export::ublk::CONTROL).exists()) {
+        (true, _) => Ublk::Usable,
+        (false, true) => Ublk::NotOurs,
+        (false, false) => Ublk::Missing,
     };
     Finding {
         name: catalogue::ATTACH_NAME.template(),
         needed: false,
-        found: attaching_by(fuse().found.is_ok(), opens("/dev/loop-control"))
-            .map(|way| format!("{way}{unused}")),
+        found: attaching_by(fuse().found.is_ok(), opens("/dev/loop-control"), ublk),
         purpose: catalogue::ATTACH_FOR.template(),
         remedy: say!(ATTACH_REMEDY),
     }
 }
 
-fn attaching_by(has_fuse: bool, has_loop: bool) -> Result<String, String> {
+/// What there is of the kernel's ublk driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ublk {
+    Usable,
+    /// This user may not use it.
+    NotOurs,
+    Missing,
+}
+
+fn attaching_by(has_fuse: bool, has_loop: bool, ublk: Ublk) -> Result<String, String> {
+    let besides = match ublk {
+        Ublk::Usable => say!(ATTACH_UBLK),
+        Ublk::NotOurs => say!(ATTACH_UBLK_ROOT),
+        Ublk::Missing => say!(ATTACH_NO_UBLK),
+    };
     match (has_fuse, has_loop) {
-        (true, true) => Ok(say!(ATTACH_LOOP)),
-        (true, false) => Ok(say!(ATTACH_FILE)),
-        (false, _) => Err(say!(ATTACH_NONE)),
+        (true, true) => Ok(say!(ATTACH_LOOP) + &besides),
+        (true, false) => Ok(say!(ATTACH_FILE) + &besides),
+        (false, _) if ublk == Ublk::Usable => Ok(say!(ATTACH_UBLK_ALONE)),
+        (false, _) => Err(say!(ATTACH_NONE) + &besides),
     }
 }
 
@@ -361,9 +375,14 @@ mod tests {
 
     #[test]
     fn the_way_of_attaching_is_told_with_its_reason() {
-        assert_eq!(attaching_by(true, true), Ok("a loop device over a file by FUSE".to_owned()));
-        assert!(attaching_by(true, false).unwrap().contains("no loop devices"));
-        assert!(attaching_by(false, true).unwrap_err().contains("FUSE"));
+        let by = |has_fuse, has_loop, ublk| attaching_by(has_fuse, has_loop, ublk);
+        let expected = "a loop device over a file by FUSE; this kernel has no ublk";
+        assert_eq!(by(true, true, Ublk::Missing), Ok(expected.to_owned()));
+        assert!(by(true, true, Ublk::Usable).unwrap().ends_with("--attach=ublk takes that"));
+        assert!(by(true, false, Ublk::NotOurs).unwrap().contains("no loop devices"));
+        assert!(by(false, true, Ublk::Missing).unwrap_err().contains("FUSE"));
+        assert!(by(false, false, Ublk::NotOurs).unwrap_err().contains("not for you"));
+        assert!(by(false, true, Ublk::Usable).unwrap().contains("--attach=ublk"));
     }
 
     /// "`check` says what is really missing (kernel or program)".

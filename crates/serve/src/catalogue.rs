@@ -44,6 +44,8 @@ words::catalogue! {
     MOUNTED_FROM: "it is mounted at {point}; `{advice}` unmounts it", "{point} にマウントされています。`{advice}` でアンマウントできます";
     NOTHING_IS_MOUNTED: "nothing is mounted from it", "何もマウントされていません";
     NOT_ATTACHED: "it is not attached; start it with --attach", "接続されていません。--attach を付けて起動してください";
+    WAITS_FOR_ANOTHER: "its last server has died, and {device} waits for the next one of the same array, served in the same way; `{advice}` gives it up, and what it is used for gets errors",
+        "前のサーバーが停止し、{device} は同じアレイの次のサーバーを待っています。`{advice}` で破棄できますが、使用中のプログラムはエラーになります";
     NO_FILE_SYSTEM: "it holds no file system, and it is read-only", "ファイルシステムがなく、読み取り専用です";
     NO_MOUNT_POINT: "it is no folder to mount on", "マウントできるフォルダーではありません";
     SIZE_WITHOUT_CREATE: "--size is for files that are made: --create says so",

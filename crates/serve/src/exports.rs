@@ -1,4 +1,4 @@
-//! As what a stack appears: a file, a block device over it, NBD, a disk of virtual machines. Made
+//! As what a stack appears: a file, a block device, NBD, a disk of virtual machines. Made
 //! in this order, taken away in the reverse one.
 
 use std::fs::{self, File};
@@ -10,6 +10,7 @@ use export::Gate;
 use export::fuse::{FuseFile, FuseOptions};
 use export::loop_device::LoopDevice;
 use export::nbd;
+use export::ublk::{UblkDevice, UblkOptions};
 use export::vhost_user;
 use host::Error;
 use host::guard::patiently;
@@ -30,6 +31,7 @@ const UNIX: &str = "unix";
 pub(crate) struct Exports {
     vhost_user: Option<vhost_user::Server>,
     nbd: Option<nbd::Server>,
+    ublk: Option<UblkDevice>,
     block_device: Option<LoopDevice>,
     file: Option<FuseFile>,
     /// What writes of all exports pass.
@@ -49,8 +51,12 @@ impl Exports {
         notes: &mut Vec<String>,
     ) -> Result<Exports, Error> {
         let mut exports = Exports::default();
-        if settings.attach != Attach::No {
-            exports.attach(claim, settings, device, journal, notes)?;
+        match settings.attach {
+            Attach::No => (),
+            Attach::Ublk => exports.attach_ublk(claim, settings, device, journal)?,
+            Attach::Yes | Attach::File => {
+                exports.attach(claim, settings, device, journal, notes)?;
+            }
         }
         // What is not to be seen on this machine is served all the same: to processes that may
         // enter the server's folder.
@@ -126,13 +132,52 @@ impl Exports {
         Ok(())
     }
 
+    /// Makes a block device of the ublk driver, or goes on with the one that a dead server of the
+    /// same array has left.
+    fn attach_ublk(
+        &mut self,
+        claim: &Claim,
+        settings: &Settings,
+        device: &Arc<dyn Device>,
+        journal: &mut Journal,
+    ) -> Result<(), Error> {
+        let content = settings.lasting_content();
+        let left = journal.left_ublk();
+        let identity = match left {
+            Some(identity) => identity,
+            None => journal.note_ublk(content.as_deref().unwrap_or_default())?,
+        };
+        let options = UblkOptions {
+            workers: settings.workers,
+            read_only: settings.read_only,
+            policy: settings.policy,
+            gate: Arc::clone(&self.gate),
+            identity,
+            recovers: content.is_some(),
+        };
+        let device = Arc::clone(device);
+        let made = match left {
+            None => UblkDevice::attach(device, &options).map_err(Error::from),
+            Some(_) => UblkDevice::recover(device, &options).map_err(|error| {
+                let name = claim.name();
+                let then = format!("`raidloom array stop {name}` gives up what waits for it");
+                Error::from(error).then(then)
+            }),
+        };
+        self.ublk = Some(made.map_err(|error| error.at("--attach=ublk"))?);
+        if left.is_some() {
+            journal.go_on()?;
+        }
+        Ok(())
+    }
+
     /// As what it appears on this machine.
     pub(crate) fn attached(&self) -> Option<Attachment> {
-        let file = self.file.as_ref()?.path().to_owned();
-        Some(Attachment {
-            file,
-            block_device: self.block_device.as_ref().map(|device| device.path().to_owned()),
-        })
+        let ublk = self.ublk.as_ref().map(UblkDevice::path);
+        let over_file = self.block_device.as_ref().map(LoopDevice::path);
+        let block_device = ublk.or(over_file).map(Path::to_owned);
+        let file = self.file.as_ref().map(|file| file.path().to_owned());
+        (block_device.is_some() || file.is_some()).then_some(Attachment { file, block_device })
     }
 
     /// Addresses of the export `name`.
@@ -164,6 +209,11 @@ impl Exports {
             .as_ref()
             .and_then(FuseFile::failure)
             .map(|error| format!("the file is not served any more: {error}"));
+        let ublk = self
+            .ublk
+            .as_ref()
+            .and_then(UblkDevice::failure)
+            .map(|error| format!("the block device is not served any more: {error}"));
         let nbd = self.nbd.as_ref().map(nbd::Server::status);
         let nbd = nbd.and_then(|status| {
             status.trouble.or_else(|| status.exports.into_iter().find_map(|export| export.trouble))
@@ -171,7 +221,7 @@ impl Exports {
         let vhost_user = self.vhost_user.as_ref().and_then(|server| server.status().trouble);
         let vhost_user = vhost_user.map(|text| format!("vhost-user: a client was cut off: {text}"));
         let nbd = nbd.map(|text| format!("NBD: {text}"));
-        file.into_iter().chain(nbd).chain(vhost_user).collect()
+        file.into_iter().chain(ublk).chain(nbd).chain(vhost_user).collect()
     }
 
     /// Takes everything away, unless it is in use on this machine. NBD clients are sent home last
@@ -198,6 +248,9 @@ impl Exports {
     }
 
     fn let_go(&mut self) -> Result<(), block::Error> {
+        if let Some(device) = &mut self.ublk {
+            device.let_go()?;
+        }
         if let Some(device) = &mut self.block_device {
             device.let_go()?;
         }
@@ -206,6 +259,10 @@ impl Exports {
     }
 
     fn try_end(&mut self) -> Result<(), block::Error> {
+        if let Some(device) = &mut self.ublk {
+            device.detach()?;
+        }
+        self.ublk = None;
         if let Some(device) = &mut self.block_device {
             device.detach()?;
         }

@@ -37,7 +37,9 @@ pub fn serve(log: Option<&Path>, signals: &UnixStream) -> Result<(), Error> {
             Some(_) => Some(starter.try_clone().map_err(failed)?),
             None => None,
         };
-        let server = Server::launch(runtime.claim(&name)?, launch, files, with)?;
+        let content = launch.fresh.is_none().then(|| launch.settings.lasting_content()).flatten();
+        let claim = runtime.claim_to_serve(&name, content.as_deref())?;
+        let server = Server::launch(claim, launch, files, with)?;
         if let Some(log) = log {
             // Without its place the log is only harder to find.
             let _ = fs::rename(log, server.folder().join(LOG));

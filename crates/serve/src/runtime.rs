@@ -15,11 +15,13 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use host::{Error, facts, journal};
+use host::journal::{self, Journal};
+use host::{Error, facts};
 use rustix::fs::OFlags;
 use words::statement;
 
 use crate::catalogue;
+use crate::settings::is_same_content;
 
 /// Names of the things in a server's folder.
 const LOCK: &str = "lock";
@@ -49,6 +51,14 @@ pub struct Entry {
     pub process: Option<u32>,
 }
 
+/// What becomes of a block device that a dead server has left and that waits.
+enum Waiting<'a> {
+    /// Whoever uses it gets errors, and it is taken away.
+    GivenUp,
+    /// The server of this content goes on with it, if it stands for that.
+    GoesOn(Option<&'a str>),
+}
+
 /// A server's right to its name. It ends with the process, or when this is dropped.
 #[derive(Debug)]
 pub struct Claim {
@@ -57,6 +67,8 @@ pub struct Claim {
     _lock: File,
     /// What a dead server of that name had left behind and was undone.
     pub notes: Vec<String>,
+    /// The journal with the block device that it has left, and that this server goes on with.
+    pub(crate) left: Option<Journal>,
 }
 
 impl Runtime {
@@ -221,6 +233,21 @@ impl Runtime {
     /// # Errors
     /// When a server of that name lives, or the folder cannot be made.
     pub fn claim(&self, name: &str) -> Result<Claim, Error> {
+        self.take(name, &Waiting::GivenUp)
+    }
+
+    /// The same for a server of this content ([`Settings::lasting_content`]). Where a dead server of
+    /// that name has left a block device that waits and stands for the same, the claim has it.
+    ///
+    /// # Errors
+    /// As [`Runtime::claim`], and where it stands for something else.
+    ///
+    /// [`Settings::lasting_content`]: crate::Settings::lasting_content
+    pub fn claim_to_serve(&self, name: &str, content: Option<&str>) -> Result<Claim, Error> {
+        self.take(name, &Waiting::GoesOn(content))
+    }
+
+    fn take(&self, name: &str, waiting: &Waiting<'_>) -> Result<Claim, Error> {
         let folder = self.folder_of(name)?;
         let failed = |error: io::Error| {
             Error::from_io(format_args!("making the runtime folder {}", folder.display()), &error)
@@ -230,7 +257,25 @@ impl Runtime {
         DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failed)?;
         check_own(&folder)?;
         let mut lock = take_lock(name, &folder.join(LOCK))?;
-        let mut notes = journal::undo_left_behind(&folder);
+        let device = match waiting {
+            Waiting::GivenUp => None,
+            Waiting::GoesOn(_) => journal::waiting_device(&folder),
+        };
+        let (left, mut notes) = match (device, waiting) {
+            (Some(device), Waiting::GoesOn(content))
+                if !content.is_some_and(|content| is_same_content(&device.of, content)) =>
+            {
+                let advice = format!("raidloom array stop {name}");
+                let (device, message) = (device.path.display(), catalogue::WAITS_FOR_ANOTHER);
+                let said = statement!(message, device = device, advice = advice);
+                return Err(Error::refused(said).at(name));
+            }
+            (Some(device), _) => {
+                let (journal, notes) = journal::undo_around(&folder, &device);
+                (Some(journal), notes)
+            }
+            (None, _) => (None, journal::undo_left_behind(&folder)),
+        };
         notes.extend(held_by_the_dead(&folder, FREE_TIME));
         for name in [SOCKET, NBD, LOG, DISK, FILES] {
             match fs::remove_file(folder.join(name)) {
@@ -240,20 +285,33 @@ impl Runtime {
         }
         let write = lock.set_len(0).and_then(|()| writeln!(lock, "{}", std::process::id()));
         write.map_err(failed)?;
-        Ok(Claim { name: name.to_owned(), folder, _lock: lock, notes })
+        Ok(Claim { name: name.to_owned(), folder, _lock: lock, notes, left })
     }
 
-    /// Undoes what dead servers have left behind, whatever their names. Says in words what was
-    /// done.
+    /// Undoes what dead servers have left behind, whatever their names; a block device that waits
+    /// for its next server stays, and whoever uses it waits too. Says in words what was done, and
+    /// what waits.
     #[must_use]
     pub fn clean_up(&self) -> Vec<String> {
         let dead = self.entries().into_iter().filter(|entry| entry.process.is_none());
-        let undone = dead.filter_map(|entry| match self.claim(&entry.name) {
+        let waits = |name: &str| journal::waiting_device(&self.folder_of(name).ok()?);
+        let undone = dead.filter_map(|entry| match (waits(&entry.name), &entry.name) {
+            (Some(device), name) => Some(vec![format!(
+                "{name}: its server has died, and {} waits for the next one: start it again as it \
+                was; `raidloom array stop {name}` gives it up, and what it is used for gets errors",
+                device.path.display()
+            )]),
+            (None, name) => self.undo(name),
+        });
+        undone.flatten().collect()
+    }
+
+    fn undo(&self, name: &str) -> Option<Vec<String>> {
+        match self.claim(name) {
             Ok(mut claim) => Some(std::mem::take(&mut claim.notes)),
             // Another process was quicker.
             Err(_) => None,
-        });
-        undone.flatten().collect()
+        }
     }
 }
 

@@ -113,11 +113,12 @@ impl Server {
 
     /// The same with members that are open already, for the run at the other end of `starter`.
     pub(crate) fn launch(
-        claim: Claim,
+        mut claim: Claim,
         launch: Launch,
         files: Vec<File>,
         starter: Option<UnixStream>,
     ) -> Result<Arc<Server>, Error> {
+        let left = claim.left.take();
         let settings = &launch.settings;
         let consent = Consent {
             in_place: true,
@@ -128,7 +129,7 @@ impl Server {
         let guard = Guard::new(consent);
         launch::adopt(&guard, files)?;
         let ServerParts { stack, journal, notes, exports, upkeep, marked, listener, bell } =
-            make(&claim, &launch, &guard).inspect_err(|_| {
+            make(&claim, left, &launch, &guard).inspect_err(|_| {
                 // Files that were made for a stack that cannot be started are of no use.
                 guard.undo_made();
             })?;
@@ -152,8 +153,9 @@ impl Server {
             upkeep: Mutex::new(upkeep.map(Arc::new)),
             arrays: Mutex::new(stack.arrays),
             marked,
+            // What a dead server has mounted from a block device that this one goes on with.
+            mounted: Mutex::new(journal.mounts()),
             journal: Mutex::new(journal),
-            mounted: Mutex::default(),
             image: Mutex::default(),
             operation: Mutex::new(()),
             listener,
@@ -176,6 +178,9 @@ impl Server {
     /// Mounts what the settings say. Where that fails, it serves no more.
     fn mount_as_set(self: &Arc<Server>) -> Result<(), Error> {
         let Some(wanted) = &self.settings.mount else { return Ok(()) };
+        if wanted.folder.canonicalize().is_ok_and(|point| lock(&self.mounted).contains(&point)) {
+            return Ok(());
+        }
         let (options, make) = (wanted.options.as_deref(), wanted.make_options.as_deref());
         if let Err(error) = self.mount(&wanted.folder, Some(&wanted.fs), options, make) {
             // An outer file system may be mounted already.
@@ -229,7 +234,7 @@ impl Server {
         attached
             .block_device
             .iter()
-            .chain([&attached.file])
+            .chain(&attached.file)
             .chain(&image)
             .flat_map(|device| mount::points_of(device))
             .collect()
@@ -846,7 +851,14 @@ fn open_options<'a>(settings: &Settings, guard: &'a Guard) -> Result<OpenOptions
     })
 }
 
-fn make(claim: &Claim, launch: &Launch, guard: &Guard) -> Result<ServerParts, Error> {
+/// Opens the stack and makes its exports; `left` is the journal with what a dead server has left of
+/// them.
+fn make(
+    claim: &Claim,
+    left: Option<Journal>,
+    launch: &Launch,
+    guard: &Guard,
+) -> Result<ServerParts, Error> {
     let Launch { settings, fresh } = launch;
     let options = OpenOptions {
         seed: fresh.as_ref().map_or(0, |fresh| fresh.seed),
@@ -861,7 +873,7 @@ fn make(claim: &Claim, launch: &Launch, guard: &Guard) -> Result<ServerParts, Er
     if fresh.is_some() {
         mdtools::erase_marks(&*stack.device)?;
     }
-    let mut journal = Journal::new(claim.folder());
+    let mut journal = left.unwrap_or_else(|| Journal::new(claim.folder()));
     let mut notes: Vec<String> = claim.notes.iter().chain(&stack.notes).cloned().collect();
     let exports = Exports::make(claim, settings, &stack.device, &mut journal, &mut notes)?;
     let listener = control::listen(&claim.folder().join(SOCKET))?;

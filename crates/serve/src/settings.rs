@@ -2,6 +2,7 @@
 //! again.
 
 use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use block::Node;
@@ -26,6 +27,8 @@ pub enum Attach {
     Yes,
     /// As a file only.
     File,
+    /// As a block device of the kernel's ublk driver.
+    Ublk,
 }
 
 /// A file system that is mounted when the array is there, and unmounted before it ends.
@@ -284,10 +287,57 @@ impl Settings {
         toml::to_string(&own).map_err(failed)
     }
 
+    /// What its block device stands for, where that outlives the server, so that the next server of
+    /// the same may go on with it: the stack, how it is served, and which
+    /// files it stands on. `None` for other ways of attaching, and for what is gone with its server
+    /// or made anew: memory, modelled disks, a file system in an image that the server has mounted,
+    /// files that are still to be made.
+    #[must_use]
+    pub fn lasting_content(&self) -> Option<String> {
+        const LASTS: [&str; 6] = ["file", "nbd", "nbds", "nbd+unix", "nbds+unix", "rbd"];
+        let has_image = self.mount.as_ref().is_some_and(|mount| mount.image.is_some());
+        if self.attach != Attach::Ublk || has_image {
+            return None;
+        }
+        let tree = stack::parse(&self.stack).ok()?;
+        let mut text = format!("{tree} read-only={} policy={}", self.read_only, self.policy);
+        for leaf in tree.leaves() {
+            let Node::Leaf { scheme, .. } = leaf else { continue };
+            if !LASTS.contains(&scheme.as_str()) {
+                return None;
+            }
+            let Some(path) = leaf.file_path() else { continue };
+            text.push('\n');
+            text += &match fs::metadata(path) {
+                Ok(data) if data.file_type().is_block_device() => data.rdev().to_string(),
+                Ok(data) => format!("{}.{}", data.dev(), data.ino()),
+                Err(_) if self.create => return None,
+                Err(_) => GONE.to_owned(),
+            };
+        }
+        Some(text)
+    }
+
     /// Arrays with metadata that can be started by force are.
     pub(crate) fn tree(&self) -> Result<Node, Error> {
         let node = stack::parse(&self.stack).map_err(block::Error::from)?;
         Ok(if self.force { forced(node) } else { node })
+    }
+}
+
+/// How a file is noted that is not there.
+const GONE: &str = "-";
+
+/// Whether what is to be served is what a block device stands for. A file that is gone makes no
+/// other array of it: whether that can be started without it is not decided here.
+pub(crate) fn is_same_content(noted: &str, now: &str) -> bool {
+    let (mut noted, mut now) = (noted.split('\n'), now.split('\n'));
+    loop {
+        match (noted.next(), now.next()) {
+            (None, None) => return true,
+            (Some(noted), Some(now)) if noted == now || now == GONE => (),
+            _ => return false,
+        }
     }
 }
 
@@ -372,6 +422,39 @@ pub fn forced(node: Node) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_block_device_stands_for_is_told_by_its_text_and_its_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let [a, b] = ["a.img", "b.img"].map(|name| folder.path().join(name));
+        fs::write(&a, "").unwrap();
+        fs::write(&b, "").unwrap();
+        let of = |stack: &str| Settings {
+            stack: stack.replace('@', &folder.path().display().to_string()),
+            attach: Attach::Ublk,
+            ..Settings::default()
+        };
+        let settings = of("raid1(metadata=1.2, @/a.img, @/b.img)");
+        let noted = settings.lasting_content().unwrap();
+        let is_same = |settings: &Settings| {
+            settings.lasting_content().is_some_and(|now| is_same_content(&noted, &now))
+        };
+        assert!(is_same(&settings));
+        let quick = Settings { policy: RemovalPolicy::Quick, ..settings.clone() };
+        assert!(!is_same(&quick) && !is_same(&Settings { read_only: true, ..settings.clone() }));
+        assert!(!is_same(&Settings { attach: Attach::Yes, ..settings.clone() }));
+        assert!(!is_same(&of("raid1(metadata=1.2, @/b.img, @/a.img)")));
+        // A member that is gone is missing; another file in its place is another array.
+        fs::remove_file(&a).unwrap();
+        assert!(is_same(&settings));
+        assert!(!is_same(&Settings { create: true, ..settings.clone() }));
+        fs::write(folder.path().join("keeps its number"), "").unwrap();
+        fs::write(&a, "").unwrap();
+        assert!(!is_same(&settings));
+        for memory in ["ram:1MiB", "cache(mode=write-back, ram:1MiB, @/b.img)", "null:1MiB"] {
+            assert_eq!(of(memory).lasting_content(), None, "{memory}");
+        }
+    }
 
     #[test]
     fn a_configuration_is_read_with_paths_relative_to_it() {

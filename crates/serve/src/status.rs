@@ -1,6 +1,6 @@
 //! What a server tells of itself.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cache::CacheStatus;
 use mdtools::{ArrayCondition, ArrayStatus};
@@ -87,8 +87,8 @@ pub struct VhostUser {
 /// As what a stack appears on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
-    /// The file.
-    pub file: PathBuf,
+    /// The file; a block device of ublk has none.
+    pub file: Option<PathBuf>,
     /// The block device over it, where there is one.
     pub block_device: Option<PathBuf>,
 }
@@ -96,8 +96,8 @@ pub struct Attachment {
 impl Attachment {
     /// What programs are best pointed to: the block device, or the file where there is none.
     #[must_use]
-    pub fn path(&self) -> &PathBuf {
-        self.block_device.as_ref().unwrap_or(&self.file)
+    pub fn path(&self) -> &Path {
+        self.block_device.as_deref().or(self.file.as_deref()).unwrap_or(Path::new(""))
     }
 }
 

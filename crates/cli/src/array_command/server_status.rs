@@ -114,12 +114,9 @@ fn add_drive(text: &mut Lines, status: &Status) {
 /// Where it appears, and who is there.
 fn add_exports(text: &mut Lines, status: &Status) {
     if let Some(attached) = &status.attached {
-        let device = attached
-            .block_device
-            .iter()
-            .map(|device| format!("{}, ", device.display()))
-            .collect::<String>();
-        tell!(text, STATUS_AT, place = format_args!("{device}{}", attached.file.display()));
+        let places = attached.block_device.iter().chain(&attached.file);
+        let places: Vec<String> = places.map(|place| place.display().to_string()).collect();
+        tell!(text, STATUS_AT, place = places.join(", "));
     }
     for uri in &status.nbd {
         match status.nbd_clients {

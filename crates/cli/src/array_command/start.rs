@@ -37,6 +37,8 @@ pub(crate) enum AttachArgument {
     Yes,
     /// As a file only
     File,
+    /// As a block device of the kernel's ublk driver (Linux 6.0), without a file
+    Ublk,
 }
 
 /// `array start`.
@@ -77,7 +79,8 @@ pub(crate) struct StartArguments {
     #[arg(long)]
     pub name: Option<String>,
 
-    /// Show it on this machine, as /dev/loopN over a file; =file for the file alone
+    /// Show it on this machine, as /dev/loopN over a file; =file for the file alone, =ublk for
+    /// /dev/ublkbN without one
     #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true,
         default_missing_value = "yes")]
     pub attach: Option<AttachArgument>,
@@ -136,7 +139,7 @@ pub(crate) struct StartArguments {
     #[arg(long)]
     pub page_cache: bool,
 
-    /// Threads that serve the attached file [default: by the number of processors]
+    /// Threads that serve what is attached [default: by the number of processors]
     #[arg(long, value_name = "N")]
     pub workers: Option<usize>,
 
@@ -226,6 +229,7 @@ fn settings(
     settings.attach = match arguments.attach {
         Some(AttachArgument::Yes) => Attach::Yes,
         Some(AttachArgument::File) => Attach::File,
+        Some(AttachArgument::Ublk) => Attach::Ublk,
         None => settings.attach,
     };
     if !arguments.nbd.is_empty() {
@@ -265,6 +269,11 @@ fn fits(settings: &Settings, arguments: &StartArguments) -> Result<(), Failure> 
     let has_array = || stack::parse(&settings.stack).is_ok_and(|node| holds_array(&node));
     let stray = [
         ("--page-cache", arguments.page_cache && !is_attached, ATTACHED),
+        (
+            "--page-cache",
+            arguments.page_cache && settings.attach == Attach::Ublk,
+            "it is for the file of --attach, and ublk has none",
+        ),
         ("--workers", arguments.workers.is_some() && !is_attached, ATTACHED),
         ("--tls-cert", arguments.tls_cert.is_some() && !has_nbd, "it is for NBD: --nbd"),
         ("--insecure", arguments.insecure && !over_tcp, "it is for NBD over TCP: --nbd HOST:PORT"),
@@ -369,7 +378,8 @@ pub(crate) fn serve_with() -> Result<ServeWith, Failure> {
 
 fn open(runtime: &Runtime, settings: Settings) -> Result<Arc<Server>, host::Error> {
     let name = settings.name.clone().unwrap_or_else(|| runtime.free_name());
-    Server::start(runtime.claim(&name)?, settings)
+    let claim = runtime.claim_to_serve(&name, settings.lasting_content().as_deref())?;
+    Server::start(claim, settings)
 }
 
 /// Something to be read from it for each signal to end.

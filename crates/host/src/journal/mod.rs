@@ -15,7 +15,8 @@
 //!   journal's first line tells this very folder: a journal that was copied or unpacked here says
 //!   nothing about the rest of the machine.
 
-use std::collections::HashSet;
+mod undo;
+
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -26,7 +27,9 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags};
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, mount, system};
+use crate::Error;
+use undo::undo_entries;
+pub use undo::{WaitingDevice, undo_around, undo_left_behind, waiting_device};
 
 /// Name of the journal in a run's folder.
 const NAME: &str = "cleanup.jsonl";
@@ -89,6 +92,9 @@ enum Entry {
     Loop { over: PathBuf },
     /// The loop device that there is: its path, and the kernel's count of its uses.
     LoopDevice { over: PathBuf, path: PathBuf, sequence: Option<String> },
+    /// A block device of the kernel's ublk driver, to be taken away: the number by which the driver
+    /// tells it, and what it stands for, for whoever goes on with it.
+    Ublk { identity: u64, of: String },
     /// A file system of this source, to be unmounted; of a loop device also the count of its uses.
     Mount {
         point: PathBuf,
@@ -103,6 +109,9 @@ enum Entry {
 pub struct Journal {
     folder: PathBuf,
     made: Vec<Entry>,
+    /// What a dead process has made that is to outlive it: left as it is, and in the journal, until
+    /// this one goes on with it.
+    left: Vec<Entry>,
     /// The journal and its folder, once the first entry was written.
     open: Option<(File, JournalFolder)>,
 }
@@ -112,7 +121,7 @@ impl Journal {
     /// with [`undo_left_behind`].
     #[must_use]
     pub fn new(folder: &Path) -> Journal {
-        Journal { folder: folder.to_owned(), made: Vec::new(), open: None }
+        Journal { folder: folder.to_owned(), made: Vec::new(), left: Vec::new(), open: None }
     }
 
     /// Makes a folder that will be removed again, unless it is there already.
@@ -168,6 +177,49 @@ impl Journal {
         })
     }
 
+    /// Notes that there will be a block device of the ublk driver, which stands for `of`. The number
+    /// by which the driver is to tell it from all others, now and later.
+    ///
+    /// # Errors
+    /// As [`Journal::note_file`].
+    pub fn note_ublk(&mut self, of: &str) -> Result<u64, Error> {
+        let mut bytes = [0; 8];
+        let random = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+        random.map_err(|error| Error::from_io("a random number for a device", &error))?;
+        let identity = u64::from_ne_bytes(bytes);
+        self.write(|_| Entry::Ublk { identity, of: of.to_owned() })?;
+        Ok(identity)
+    }
+
+    /// The number of the block device that a dead process has left and this one is to go on with.
+    #[must_use]
+    pub fn left_ublk(&self) -> Option<u64> {
+        self.left.iter().find_map(|made| match made {
+            Entry::Ublk { identity, .. } => Some(*identity),
+            _ => None,
+        })
+    }
+
+    /// Says that this process goes on with what was left: it is this one that undoes it.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn go_on(&mut self) -> Result<(), Error> {
+        let left = std::mem::take(&mut self.left);
+        // Written once more: this opens the journal.
+        left.into_iter().try_for_each(|made| self.write(|_| made))
+    }
+
+    /// Where the file systems are mounted that are to be unmounted, those first that were first.
+    #[must_use]
+    pub fn mounts(&self) -> Vec<PathBuf> {
+        let point = |made: &Entry| match made {
+            Entry::Mount { point, .. } => Some(self.folder.join(point)),
+            _ => None,
+        };
+        self.made.iter().filter_map(point).collect()
+    }
+
     /// Notes that `source` will be mounted at `point`.
     ///
     /// # Errors
@@ -214,12 +266,16 @@ impl Journal {
     }
 
     fn undo_all(&mut self) -> Vec<String> {
-        let made = std::mem::take(&mut self.made);
-        match self.open.take() {
-            // It was this process that made them: everywhere.
-            Some((_, place)) => undo_entries(&place, made, true),
-            None => Vec::new(),
+        let mut made = std::mem::take(&mut self.made);
+        // It goes with what serves it, and may do so still.
+        made.retain(|made| !matches!(made, Entry::Ublk { .. }));
+        let Some((_, place)) = self.open.take() else { return Vec::new() };
+        // It was this process that made them: everywhere.
+        let notes = undo_entries(&place, made, true);
+        if notes.is_empty() && self.left.is_empty() {
+            place.remove_journal();
         }
+        notes
     }
 }
 
@@ -266,6 +322,11 @@ impl JournalFolder {
         let opened = rustix::fs::open(&real, HOLD_FOLDER | OFlags::NOFOLLOW, Mode::empty())?;
         let mark = Mark::of(&opened)?;
         Ok(JournalFolder { folder: opened, named: folder.to_owned(), real, mark })
+    }
+
+    /// Removes the journal, when nothing is left to undo.
+    fn remove_journal(&self) {
+        let _ = rustix::fs::unlinkat(&self.folder, NAME, AtFlags::empty());
     }
 
     /// A path as the journal names it.
@@ -382,195 +443,12 @@ fn read_left_behind(folder: &Path) -> Result<Option<(JournalFolder, String)>, St
     Ok(Some((place, text)))
 }
 
-/// Undoes what a killed process has left behind in a folder. The caller holds the folder's lock.
-/// Says in words what was done, and nothing when there was nothing to do.
-#[must_use]
-pub fn undo_left_behind(folder: &Path) -> Vec<String> {
-    let (place, text) = match read_left_behind(folder) {
-        Ok(Some(found)) => found,
-        Ok(None) => return Vec::new(),
-        Err(reason) => return vec![reason],
-    };
-    // A torn last line names nothing that was made: the entry comes first.
-    let mut made: Vec<Entry> =
-        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    for made in &made {
-        // Taken away by hand: its next use may need the flushes that the killed one did not.
-        if let Entry::LoopDevice { path, sequence, .. } = made
-            && export::loop_device::sequence(path) != *sequence
-        {
-            export::loop_device::write_back(path);
-        }
-    }
-    let begun_here = made.contains(&Entry::Journal(place.mark)) && place.mark.born.is_some();
-    made.retain(|made| !matches!(made, Entry::Journal(_)));
-    let mut notes = Vec::new();
-    if !made.is_empty() {
-        notes.push(format!(
-            "removed what an interrupted command had left behind in {}",
-            folder.display()
-        ));
-    }
-    notes.extend(undo_entries(&place, made, begun_here));
-    notes
-}
-
-/// Last made, first undone. The journal goes when nothing is left. `elsewhere` says whether also
-/// what lies outside of the folder is known to be this journal's.
-fn undo_entries(place: &JournalFolder, made: Vec<Entry>, elsewhere: bool) -> Vec<String> {
-    let mut answered = HashSet::new();
-    let notes: Vec<String> = made
-        .into_iter()
-        .rev()
-        .filter_map(|made| undo_one(place, made, elsewhere, &mut answered))
-        .collect();
-    if notes.is_empty() {
-        let _ = rustix::fs::unlinkat(&place.folder, NAME, AtFlags::empty());
-    }
-    notes
-}
-
-fn is_gone(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-}
-
-/// Where what the journal names lies, and its whole path.
-///
-/// # Errors
-/// What is to be said where it is left alone.
-fn located(
-    place: &JournalFolder,
-    path: &Path,
-    elsewhere: bool,
-) -> Result<(Location, PathBuf), String> {
-    let location = place.find(path);
-    let whole = match &location {
-        Location::Below(path) => place.real.join(path),
-        Location::Elsewhere(path) if elsewhere => path.clone(),
-        Location::Elsewhere(_) | Location::Nowhere => {
-            let (path, folder) = (path.display(), place.real.display());
-            return Err(format!(
-                "left {path} alone: it does not lie in {folder}, and the journal that names it was \
-                not begun there"
-            ));
-        }
-    };
-    Ok((location, whole))
-}
-
-/// `answered` holds the files whose loop devices are told one by one further on in the journal.
-fn undo_one(
-    place: &JournalFolder,
-    made: Entry,
-    elsewhere: bool,
-    answered: &mut HashSet<PathBuf>,
-) -> Option<String> {
-    let (Entry::File { path, .. }
-    | Entry::Folder { path }
-    | Entry::Served { path }
-    | Entry::Loop { over: path }
-    | Entry::LoopDevice { over: path, .. }
-    | Entry::Mount { point: path, .. }) = &made
-    else {
-        return None;
-    };
-    let (location, whole) = match located(place, path, elsewhere) {
-        Ok(found) => found,
-        Err(note) => return Some(note),
-    };
-    match made {
-        Entry::Journal(_) => None,
-        Entry::File { mark, .. } => remove_file(location.parent(place), &mark, &whole),
-        Entry::Folder { .. } => {
-            let removed = location.parent(place).and_then(|(folder, name)| {
-                Ok(rustix::fs::unlinkat(&folder, name, AtFlags::REMOVEDIR)?)
-            });
-            let error = removed.err().filter(|error| !is_gone(error))?;
-            Some(format!("could not remove the folder {}: {error}", whole.display()))
-        }
-        Entry::Served { .. } => {
-            let is_it = |mount: &system::Mount| {
-                mount.point == whole && mount.kind == export::fuse::MOUNT_KIND
-            };
-            system::mounts().iter().find(|mount| is_it(mount))?;
-            // What has the file open gets errors already.
-            let error = export::fuse::detach(&whole).err()?;
-            Some(format!("could not unmount {}: {error}", whole.display()))
-        }
-        Entry::LoopDevice { over, path, sequence } => {
-            answered.insert(over);
-            if export::loop_device::sequence(&path) != sequence {
-                return None;
-            }
-            detach(&whole, &[path])
-        }
-        // Which it is was noted after this, unless the process was killed in between.
-        Entry::Loop { over } if answered.remove(&over) => None,
-        Entry::Loop { .. } => {
-            let over: Vec<PathBuf> = system::loops()
-                .into_iter()
-                .filter(|found| found.backing == whole)
-                .map(|found| found.device)
-                .collect();
-            detach(&whole, &over)
-        }
-        Entry::Mount { source, sequence, .. } => {
-            let is_it =
-                |mount: &system::Mount| mount.point == whole && Path::new(&mount.source) == source;
-            if !system::mounts().iter().any(is_it)
-                || export::loop_device::sequence(&source) != sequence
-            {
-                return None;
-            }
-            mount::unmount_by_force(&whole).err().map(|error| error.to_string())
-        }
-    }
-}
-
-/// Removes a file of `mark` by its folder and its name there; what is to be said if it stays.
-fn remove_file(at: io::Result<(OwnedFd, OsString)>, mark: &Mark, whole: &Path) -> Option<String> {
-    let removed = at.and_then(|(folder, name)| {
-        let now = Mark::at(&folder, &name, AtFlags::empty())?;
-        // A birth that was not noted says nothing.
-        if (now.device, now.inode) != (mark.device, mark.inode)
-            || mark.born.is_some_and(|born| now.born != Some(born))
-        {
-            return Ok(false);
-        }
-        rustix::fs::unlinkat(&folder, &name, AtFlags::empty())?;
-        Ok(true)
-    });
-    match removed {
-        Ok(true) => None,
-        Ok(false) => {
-            Some(format!("left {} alone: it is not the file that was made here", whole.display()))
-        }
-        Err(error) if is_gone(&error) => None,
-        Err(error) => Some(format!("could not remove {}: {error}", whole.display())),
-    }
-}
-
-/// Takes those of the loop devices away that stand on `over`.
-fn detach(over: &Path, devices: &[PathBuf]) -> Option<String> {
-    let errors: Vec<String> = devices
-        .iter()
-        .filter_map(|device| export::loop_device::detach_from(device, over).err())
-        .map(|error| error.to_string())
-        .collect();
-    (!errors.is_empty()).then(|| {
-        format!(
-            "could not take the loop device over {} away: {}",
-            over.display(),
-            errors.join(", ")
-        )
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+    use crate::system;
 
     fn make(journal: &mut Journal, path: &Path) {
         let file = File::create_new(path).unwrap();
@@ -604,6 +482,45 @@ mod tests {
         assert_eq!(undo_left_behind(folder.path()).len(), 1);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         assert_eq!(undo_left_behind(folder.path()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_block_device_that_waits_stays_until_somebody_goes_on_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let mut journal = Journal::new(folder.path());
+        make(&mut journal, &path);
+        let identity = journal.note_ublk("raid1(a, b)").unwrap();
+        std::mem::forget(journal);
+        let (path_of_device, of) = (PathBuf::from("/dev/no such device"), "raid1(a, b)".to_owned());
+        let waiting = WaitingDevice { identity, path: path_of_device, of };
+        // A start that fails changes nothing of it.
+        for _ in 0..2 {
+            let (journal, notes) = undo_around(folder.path(), &waiting);
+            assert_eq!((journal.left_ublk(), notes), (Some(identity), Vec::new()));
+            drop(journal);
+            assert!(!path.exists() && folder.path().join(NAME).exists());
+        }
+        let (mut journal, _) = undo_around(folder.path(), &waiting);
+        make(&mut journal, &path);
+        journal.go_on().unwrap();
+        assert_eq!((journal.left_ublk(), journal.mounts()), (None, Vec::new()));
+        std::mem::forget(journal);
+        let (mut journal, _) = undo_around(folder.path(), &waiting);
+        journal.go_on().unwrap();
+        assert_eq!(journal.undo(), Vec::<String>::new());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_block_device_that_is_gone_is_undone() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = Journal::new(folder.path());
+        journal.note_ublk("").unwrap();
+        std::mem::forget(journal);
+        assert_eq!(waiting_device(folder.path()), None);
+        assert_eq!(undo_left_behind(folder.path()).len(), 1);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]
