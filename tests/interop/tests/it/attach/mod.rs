@@ -7,6 +7,7 @@ mod cached;
 mod crash;
 mod members;
 pub(crate) mod room;
+mod ublk;
 mod udev;
 mod uml;
 
