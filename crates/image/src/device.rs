@@ -155,6 +155,7 @@ impl Device for ImageDevice {
             ImageUse::Read => node,
             ImageUse::Snapshot(name) => node.with("snapshot", name),
             ImageUse::Write => node.with("write", "yes"),
+            ImageUse::Extent => node.with("extent", "yes"),
         }
     }
 

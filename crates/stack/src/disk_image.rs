@@ -48,6 +48,13 @@ pub(crate) fn tail_of(opened: &OpenedFile) -> Option<Vec<u8>> {
 /// What the disk in an image is opened for.
 pub(crate) fn image_use(settings: &Settings<'_>, read_only: bool) -> Result<ImageUse, Error> {
     let is_written = settings.is("write", "yes");
+    if settings.is("extent", "yes") {
+        if is_written || settings.get("snapshot").is_some() {
+            let text = "an extent is only read: extent=yes excludes write=yes and snapshot=";
+            return Err(Error::new(ErrorKind::Invalid, text));
+        }
+        return Ok(ImageUse::Extent);
+    }
     match settings.get("snapshot") {
         Some(_) if is_written => {
             let text = "a snapshot is only read: write=yes and snapshot= exclude one another";

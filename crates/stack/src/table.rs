@@ -408,6 +408,12 @@ pub static LAYERS: &[LayerRow] = &[
                 default: "no",
                 help: "qcow2 of version 3 without snapshots: what is written goes into the image",
             },
+            OptionRow {
+                name: "extent",
+                takes: YES_NO,
+                default: "no",
+                help: "VMDK: FILE is one of several that a disk is in; linear(…) joins them",
+            },
         ],
         help: "FILE, BACKING: the disk in a qcow2, VMDK, VHD, VHDX or VDI image, read-only unless \
             write=yes, and what it lies over, if it does (docs/disk-images.md)",

@@ -38,6 +38,8 @@ pub enum ImageUse {
     Snapshot(String),
     /// Its disk, to be read and written.
     Write,
+    /// The part of a disk that it is one of several files of (VMDK), to be read.
+    Extent,
 }
 
 /// What an image says of itself, and where its disk lies.
@@ -117,6 +119,9 @@ impl ImageHeader {
             let text = "it is no qcow2, VMDK, VHD, VHDX or VDI image";
             Error::new(ErrorKind::Invalid, text)
         };
+        if let Some(error) = vmdk::only_describes(&mut file)? {
+            return Err(error);
+        }
         if size_bytes < 512 {
             return Err(no_image());
         }
@@ -131,19 +136,13 @@ impl ImageHeader {
         }
         let mut header = match &start {
             head if head.starts_with(qcow2::MAGIC) => qcow2::read(&mut file, image_use)?,
-            head if head.starts_with(vmdk::MAGIC) => vmdk::read(&mut file)?,
+            head if head.starts_with(vmdk::MAGIC) => vmdk::read(&mut file, image_use)?,
             head if head.starts_with(vhdx::MAGIC) => vhdx::read(&mut file)?,
             head if head[vdi::MAGIC_OFFSET..].starts_with(vdi::MAGIC) => vdi::read(&mut file)?,
             head if is_footer(head) || is_footer(&end) => vhd::read(&mut file, last)?,
-            head if head.starts_with(b"# Disk DescriptorFile") => {
-                return Err(unknown(
-                    "it only describes a disk (VMDK); name the file that holds the data: one that \
-                    ends in -flat.vmdk is raw",
-                ));
-            }
             _ => return Err(no_image()),
         };
-        if header.format != ImageFormat::Qcow2 {
+        if header.format != ImageFormat::Qcow2 || *image_use == ImageUse::Extent {
             header.format.must_only_be_read(image_use)?;
         }
         header.size_bytes = size_bytes;
@@ -175,6 +174,11 @@ impl ImageFormat {
         let name = self.name();
         match image_use {
             ImageUse::Read => Ok(()),
+            ImageUse::Extent if self == ImageFormat::Vmdk => Ok(()),
+            ImageUse::Extent => {
+                let text = format!("extent=yes is for VMDK, and it is {name}");
+                Err(Error::new(ErrorKind::Invalid, text))
+            }
             ImageUse::Snapshot(_) => {
                 let text = format!("{name} images have no snapshots in them");
                 Err(Error::new(ErrorKind::Invalid, text))

@@ -42,14 +42,15 @@ struct Header {
 pub(super) fn read(file: &mut ImageFile<'_>, image_use: &ImageUse) -> Result<ImageHeader, Error> {
     let mut header = head(file)?;
     match image_use {
-        ImageUse::Read => (),
+        // Where it is not for qcow2 this is said later.
+        ImageUse::Read | ImageUse::Extent => (),
         ImageUse::Snapshot(wanted) => find(file, &mut header, wanted)?,
         ImageUse::Write => must_be_writable(&header)?,
     }
     let (map, l1) = map(file, &header, *image_use == ImageUse::Write)?;
     let tables = match image_use {
         ImageUse::Write => Some(Tables::read(file, header.l1_offset, l1, header.counts, &map)?),
-        ImageUse::Read | ImageUse::Snapshot(_) => None,
+        ImageUse::Read | ImageUse::Extent | ImageUse::Snapshot(_) => None,
     };
     file.check(&map, 1 << header.cluster_bits)?;
     let note = (header.features & CORRUPT != 0).then(|| {

@@ -1,9 +1,13 @@
-//! VMDK in one sparse file (Virtual Disk Format 5.0): two levels of tables of sectors, low byte
-//! first; grains may be packed.
+//! VMDK in sparse files (Virtual Disk Format 5.0): two levels of tables of sectors, low byte first;
+//! grains may be packed. A disk in one file has its description in it. Of a disk in several files a
+//! file of text names them in their order, and none is opened by its word: it is told how they are
+//! named.
 
-use block::Error;
+use std::path::Path;
 
-use super::{ImageFormat, ImageHeader};
+use block::{Error, ErrorKind, Node};
+
+use super::{ImageFormat, ImageHeader, ImageUse};
 use crate::map::{Entry, ImageMap, Table, damaged, unknown};
 use crate::packed::Packing;
 use crate::source::{ImageFile, low32, low64};
@@ -19,10 +23,22 @@ const DEFLATE: u16 = 1;
 const TABLE_ENTRIES_MAX: u32 = 512;
 const DESCRIPTOR_BYTES_MAX: u64 = 1 << 20;
 
-pub(super) fn read(file: &mut ImageFile<'_>) -> Result<ImageHeader, Error> {
+pub(super) fn read(file: &mut ImageFile<'_>, image_use: &ImageUse) -> Result<ImageHeader, Error> {
     let mut header: [u8; HEADER_BYTES as usize] = file.head(0)?;
-    let descriptor = descriptor(file, &header)?;
-    check_descriptor(&descriptor)?;
+    match (descriptor(file, &header)?, *image_use == ImageUse::Extent) {
+        (Some(descriptor), false) => check_descriptor(&descriptor)?,
+        (None, true) => (),
+        (Some(_), true) => {
+            let text = "it is a disk and no part of one: extent=yes is for the others";
+            return Err(Error::new(ErrorKind::Invalid, text));
+        }
+        (None, false) => {
+            return Err(unknown(
+                "it is one of several files that make up a disk: image(…) of the one that \
+                describes it names them; extent=yes reads the part that is in this one",
+            ));
+        }
+    }
     file.keep(0, HEADER_BYTES);
     if low64(&header, 56) == AT_END {
         // One that was written in one go: the header stands once more before its end.
@@ -58,46 +74,127 @@ pub(super) fn read(file: &mut ImageFile<'_>) -> Result<ImageHeader, Error> {
     })
 }
 
-/// The text in the image.
-fn descriptor(file: &mut ImageFile<'_>, header: &[u8]) -> Result<String, Error> {
+/// The text in the image; `None` where it has none, for it is a part of a disk.
+fn descriptor(file: &mut ImageFile<'_>, header: &[u8]) -> Result<Option<String>, Error> {
     let (offset, length) = (low64(header, 28), low64(header, 36).saturating_mul(SECTOR));
     if offset == 0 || length == 0 {
-        return Err(unknown("it is one of several files that make up a disk"));
+        return Ok(None);
     }
+    descriptor_at(file, offset.saturating_mul(SECTOR), length).map(Some)
+}
+
+fn descriptor_at(file: &mut ImageFile<'_>, offset: u64, length: u64) -> Result<String, Error> {
     if length > DESCRIPTOR_BYTES_MAX {
         return Err(damaged(format!("a descriptor of {length} bytes")));
     }
-    let mut text = file.bytes(offset.saturating_mul(SECTOR), length, "a descriptor")?;
+    let mut text = file.bytes(offset, length, "a descriptor")?;
     text.truncate(text.iter().position(|&byte| byte == 0).unwrap_or(text.len()));
     // What is looked for is ASCII; names of files are in whatever their system has.
     text.iter_mut().filter(|byte| !byte.is_ascii()).for_each(|byte| *byte = b'?');
     String::from_utf8(text).map_err(|_| damaged("its descriptor is no text"))
 }
 
-/// The disk has to be in this file, all of it.
-fn check_descriptor(text: &str) -> Result<(), Error> {
-    let said = |name: &str| {
-        let lines = text.lines().filter_map(|line| line.split_once('='));
-        let mut found = lines.filter(|(key, _)| key.trim().eq_ignore_ascii_case(name));
-        found.next().map(|(_, value)| value.trim().trim_matches('"').to_ascii_lowercase())
-    };
-    if said("parentCID").is_some_and(|parent| parent != "ffffffff") {
-        return Err(unknown(
+/// What a descriptor says under a name.
+fn said(text: &str, name: &str) -> Option<String> {
+    let lines = text.lines().filter_map(|line| line.split_once('='));
+    let mut found = lines.filter(|(key, _)| key.trim().eq_ignore_ascii_case(name));
+    found.next().map(|(_, value)| value.trim().trim_matches('"').to_ascii_lowercase())
+}
+
+fn must_stand_by_itself(text: &str) -> Result<(), Error> {
+    match said(text, "parentCID").is_some_and(|parent| parent != "ffffffff") {
+        true => Err(unknown(
             "it holds only what differs from another VMDK; `qemu-img convert` makes one that \
             stands by itself",
-        ));
+        )),
+        false => Ok(()),
     }
-    let is_extent = |line: &&str| {
-        let mut words = line.split_whitespace();
-        matches!(words.next(), Some("RW" | "RDONLY" | "NOACCESS"))
-            && words.next().is_some_and(|size| size.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    match text.lines().filter(is_extent).count() {
+}
+
+/// A part of a disk as a descriptor has it: `RW 4192256 SPARSE "disk-s001.vmdk" 0`.
+struct Extent<'a> {
+    sectors: &'a str,
+    kind: &'a str,
+    /// The name of its file, and where in it the part begins, in sectors.
+    file: Option<(&'a str, &'a str)>,
+}
+
+impl Extent<'_> {
+    fn parse(line: &str) -> Option<Extent<'_>> {
+        let (access, rest) = line.trim().split_once(char::is_whitespace)?;
+        let (sectors, rest) = rest.trim_start().split_once(char::is_whitespace)?;
+        let is_extent = matches!(access, "RW" | "RDONLY" | "NOACCESS")
+            && sectors.bytes().all(|byte| byte.is_ascii_digit());
+        let mut rest = rest.trim_start().splitn(3, '"');
+        let kind = rest.next().unwrap_or_default().trim();
+        let file = rest.next().map(|name| (name, rest.next().unwrap_or_default().trim()));
+        is_extent.then_some(Extent { sectors, kind, file })
+    }
+
+    /// The text that names it; `None` for one that is in no file, or in one of a kind that is not
+    /// read.
+    fn node(&self) -> Option<Node> {
+        let (name, offset) = self.file?;
+        let file = Node::file(Path::new(name));
+        match self.kind {
+            "SPARSE" => Some(Node::layer("image", vec![file]).with("extent", "yes")),
+            "FLAT" | "VMFS" => {
+                let offset: u64 = offset.parse().unwrap_or(0);
+                let sectors: u64 = self.sectors.parse().ok()?;
+                let bytes = |sectors: u64| sectors.saturating_mul(SECTOR);
+                match offset {
+                    0 => Some(file),
+                    _ => Some(file.with("offset", bytes(offset)).with("size", bytes(sectors))),
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The disk has to be in this file, all of it.
+fn check_descriptor(text: &str) -> Result<(), Error> {
+    must_stand_by_itself(text)?;
+    match text.lines().filter_map(Extent::parse).count() {
         0 | 1 => Ok(()),
         count => {
             Err(unknown(format!("its disk is in {count} files; `qemu-img convert` joins them")))
         }
     }
+}
+
+const DESCRIBES: &[u8] = b"# Disk DescriptorFile";
+
+/// What is to be said of a file of text that only describes a disk; `None` where it is none.
+pub(super) fn only_describes(file: &mut ImageFile<'_>) -> Result<Option<Error>, Error> {
+    let mut start = [0; DESCRIBES.len()];
+    if file.size_bytes < start.len() as u64 {
+        return Ok(None);
+    }
+    file.read(0, &mut start)?;
+    if start != *DESCRIBES {
+        return Ok(None);
+    }
+    let text = descriptor_at(file, 0, file.size_bytes.min(DESCRIPTOR_BYTES_MAX))?;
+    must_stand_by_itself(&text)?;
+    let extents: Vec<Extent<'_>> = text.lines().filter_map(Extent::parse).collect();
+    let unread = extents.iter().find(|extent| extent.node().is_none());
+    if let Some(Extent { kind, .. }) = unread {
+        let kind = kind.escape_default();
+        return Ok(Some(unknown(format!("a part of its disk is of the kind {kind}"))));
+    }
+    let mut nodes: Vec<Node> = extents.iter().filter_map(Extent::node).collect();
+    let named = match nodes.len() {
+        0 => return Ok(Some(damaged("it describes a disk and names no file of it"))),
+        1 => nodes.remove(0),
+        _ => Node::layer("linear", nodes),
+    };
+    let count = extents.len();
+    let text = format!(
+        "it only describes a disk (VMDK), and what that is in is not opened by its word: {count} \
+        of the files beside it. If they are what you mean, name them: {named}"
+    );
+    Ok(Some(Error::new(ErrorKind::Refused, text)))
 }
 
 fn map(file: &mut ImageFile<'_>, header: &[u8], flags: u32) -> Result<ImageMap, Error> {

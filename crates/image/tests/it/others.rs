@@ -1,10 +1,11 @@
 //! What qemu writes in every format and with every option is read as the disk that it was made of.
 
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use block::{Device, ErrorKind, Extents};
-use image::ImageDevice;
+use block::{Blocking, Device, ErrorKind, Extents, Reactor};
+use image::{ImageDevice, ImageOptions, ImageUse};
 
 use crate::support::{disk, file, has_qemu, holding, open, open_file, read_all, shell};
 
@@ -196,9 +197,9 @@ fn what_is_not_understood_is_refused_in_a_line() {
         qemu-img create -q -f qcow2 -o data_file=data external 1M; \
         qemu-img create -q -f qcow2 --object secret,id=s,file=key \
         -o encrypt.format=aes,encrypt.key-secret=s secret 1M; \
-        qemu-img create -q -f vmdk -o subformat=monolithicFlat flat 1M; \
+        qemu-img create -q -f vmdk -o subformat=monolithicFlat flat.vmdk 1M; mv flat.vmdk flat; \
         yes '#' | head -c 600 >> flat; \
-        qemu-img create -q -f vmdk -o subformat=twoGbMaxExtentSparse split 3G; \
+        qemu-img create -q -f vmdk -o subformat=twoGbMaxExtentSparse split.vmdk 3G; mv split.vmdk split; \
         qemu-img create -q -f vmdk base 1M; qemu-img create -q -f vmdk -b base -F vmdk child; \
         qemu-img create -q -f qed old 1M",
     );
@@ -206,8 +207,9 @@ fn what_is_not_understood_is_refused_in_a_line() {
         ("raw", "it is no qcow2, VMDK, VHD, VHDX or VDI image"),
         ("external", "its data are in a file of their own"),
         ("secret", "encrypted"),
-        ("flat", "it only describes a disk"),
-        ("split", "it is no qcow2"),
+        ("flat", "name them: file:flat-flat.vmdk"),
+        ("split", "linear(image(extent=yes, file:split-s001.vmdk), image(extent=yes, file:split-s"),
+        ("split-s001.vmdk", "it is one of several files"),
         ("child", "differs from another VMDK"),
         ("old", "it is no qcow2"),
     ] {
@@ -215,4 +217,55 @@ fn what_is_not_understood_is_refused_in_a_line() {
         assert!(error.contains(words) && error.lines().count() == 1, "{name}: {error}");
     }
     assert!(open(holding(&[0; 512])).is_err());
+}
+
+/// A disk of 3 GiB in two files, with data on both sides of where the second begins.
+#[test]
+fn a_disk_in_several_files_is_read_part_by_part() {
+    if !has_qemu() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let (border, size) = (2_u64 << 30, 3_u64 << 30);
+    let disk = fs::File::create(folder.join("disk")).unwrap();
+    disk.set_len(size).unwrap();
+    let places = [0, 5 << 20, border - (1 << 20), border, size - (1 << 20)];
+    let content = |place: u64| self::disk(1 << 20, place);
+    for place in places {
+        disk.write_all_at(&content(place), place).unwrap();
+    }
+    shell(folder, "qemu-img convert -f raw -O vmdk -o subformat=twoGbMaxExtentSparse disk d.vmdk");
+    let parts: Vec<ImageDevice> = ["d-s001.vmdk", "d-s002.vmdk"]
+        .iter()
+        .map(|name| {
+            let options = ImageOptions { image_use: ImageUse::Extent, ..ImageOptions::default() };
+            ImageDevice::open(file(folder, name), None, options).expect("a part")
+        })
+        .collect();
+    let sizes: Vec<u64> = parts.iter().map(|part| part.info().size_bytes).collect();
+    assert_eq!(sizes.iter().sum::<u64>(), size);
+    let reactor = Reactor::virtual_clock();
+    for place in places {
+        let mut left = content(place).len();
+        let mut found = Vec::new();
+        while left > 0 {
+            let at = place + found.len() as u64;
+            let (part, at) =
+                if at < sizes[0] { (&parts[0], at) } else { (&parts[1], at - sizes[0]) };
+            let now = left.min((part.info().size_bytes - at) as usize);
+            let mut bytes = vec![0; now];
+            Blocking::open(part, &reactor).unwrap().read_slice(at, &mut bytes).unwrap();
+            found.extend(bytes);
+            left -= now;
+        }
+        assert!(found == content(place), "at {place}");
+    }
+    // A whole disk is no part of one.
+    shell(folder, "qemu-img create -q -f vmdk whole 1M; qemu-img create -q -f qcow2 other 1M");
+    for name in ["whole", "other"] {
+        let options = ImageOptions { image_use: ImageUse::Extent, ..ImageOptions::default() };
+        let error = ImageDevice::open(file(folder, name), None, options).map(drop).expect_err(name);
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{name}: {error}");
+    }
 }
