@@ -264,7 +264,7 @@ const WORDS: &[(&[&str], &[&str], &str)] = &[
     (&[], &["crash", "powercut", "plug"], "pull TARGET"),
     (&["array"], &["detail", "info", "query", "show", "ls", "ps"], "array status"),
     (&["array"], &["build", "run", "attach", "up"], "array start"),
-    (&["array"], &["down", "detach"], "array stop NAME"),
+    (&["array"], &["down", "detach", "eject"], "array stop NAME"),
     (&["array"], &["follow", "watch"], "array monitor"),
     (&["array"], &["unmount"], "array umount NAME"),
     (&["array"], &["mkfs", "format"], "array mount NAME FOLDER --fs ext4"),
