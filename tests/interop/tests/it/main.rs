@@ -2,6 +2,7 @@
 
 mod attach;
 mod ceph;
+mod encrypted;
 mod exchange;
 mod nbd;
 mod nbd_hosts;
