@@ -16,7 +16,7 @@ fuzz_target!(|data: &[u8]| {
         Err(error) => {
             assert!(text.is_char_boundary(error.position), "byte {}", error.position);
             assert!(text[error.position..].starts_with(&error.found), "{error:?}");
-            assert!(!error.to_string().is_empty() && !error.expected.is_empty());
+            assert!(!error.to_string().is_empty() && !error.problem.expected.is_empty());
         }
     });
 });

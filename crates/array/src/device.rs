@@ -8,6 +8,7 @@ use block::{
 };
 use reactor::Reactor;
 
+use crate::catalogue;
 use crate::execute::ArrayChannel;
 use crate::geometry::{Linear, ParityLayout, Raid0, Raid0Layout, Raid10, Raid10Layout};
 use crate::health::Health;
@@ -21,6 +22,7 @@ use crate::queues::Queues;
 use crate::ranges::Ranges;
 use crate::shared::ArrayCore;
 use crate::sync::Control;
+use words::statement;
 
 /// A member of an array at its start.
 pub struct MemberAtStart {
@@ -95,7 +97,7 @@ impl ArrayDevice {
         if member_bytes == 0 {
             return Err(Error::new(
                 ErrorKind::Invalid,
-                format!("a member is smaller than one block of {}", bytes_text(block_bytes)),
+                statement!(catalogue::MEMBER_TOO_SMALL, bytes = bytes_text(block_bytes)),
             ));
         }
         Self::assemble(MirrorLevel::raid1(members.len(), member_bytes), members)
@@ -152,10 +154,8 @@ impl ArrayDevice {
     ) -> Result<Self, Error> {
         let (count, member_bytes) = check_parity(&members, chunk_bytes, 2)?;
         if !ParityLayout::RAID5.contains(&layout) {
-            return Err(Error::new(
-                ErrorKind::Invalid,
-                format!("layout={}: only RAID 6 has it", layout.name()),
-            ));
+            return Err(Error::new(ErrorKind::Invalid, catalogue::LAYOUT_OF_RAID6)
+                .at(format!("layout={}", layout.name())));
         }
         Self::assemble(ParityLevel::raid5(count, member_bytes, chunk_bytes, layout), members)
     }
@@ -399,9 +399,9 @@ const EXTENTS_PLAN_BYTES: u64 = 16 << 20;
 /// The largest block among the members: the array's.
 fn block_bytes(members: &[Arc<dyn Device>]) -> Result<u64, Error> {
     let largest = members.iter().map(|member| member.info().block_bytes).max();
-    largest.map(u64::from).ok_or_else(|| {
-        Error::new(ErrorKind::Invalid, "an array without a member: name at least one")
-    })
+    largest
+        .map(u64::from)
+        .ok_or_else(|| Error::new(ErrorKind::Invalid, catalogue::ARRAY_WITHOUT_MEMBER))
 }
 
 fn sizes(members: &[Arc<dyn Device>]) -> Vec<u64> {
@@ -411,9 +411,7 @@ fn sizes(members: &[Arc<dyn Device>]) -> Vec<u64> {
 fn check_total(sizes: &[u64]) -> Result<(), Error> {
     match sizes.iter().try_fold(0_u64, |sum, &size| sum.checked_add(size)) {
         Some(_) => Ok(()),
-        None => {
-            Err(Error::new(ErrorKind::Invalid, "the members together have more than 2^64 bytes"))
-        }
+        None => Err(Error::new(ErrorKind::Invalid, catalogue::MEMBERS_TOO_LARGE)),
     }
 }
 
@@ -423,7 +421,12 @@ fn check_count<T>(members: &[T], fewest: usize, most: usize) -> Result<(), Error
     }
     Err(Error::new(
         ErrorKind::Invalid,
-        format!("{} members; it takes {fewest} to {most}", members.len()),
+        statement!(
+            catalogue::OTHER_MEMBER_COUNT,
+            count = members.len(),
+            fewest = fewest,
+            most = most
+        ),
     ))
 }
 

@@ -20,6 +20,7 @@
 //! A level never does I/O and the executor knows no level: a new level is one more implementation
 //! of [`Level`].
 
+mod catalogue;
 mod device;
 mod execute;
 mod fence;

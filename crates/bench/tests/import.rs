@@ -363,7 +363,7 @@ fn what_is_no_result_is_called_by_its_name() {
         ),
         ("One, two: three.\n{noformat}\n", "none of the formats", "CrystalDiskMark's text"),
     ] {
-        let error = import(text).unwrap_err();
+        let error = import(text).unwrap_err().to_string();
         assert!(error.contains(is) && error.contains(way), "{text}: {error}");
         assert!(!error.contains('\n'), "{error}");
     }
@@ -375,7 +375,7 @@ fn what_is_cut_off_is_said_with_its_line() {
     let cut = |name: &str, at: &str| {
         let text = corpus(name);
         let end = text.rfind(at).unwrap();
-        import(&text[..end]).unwrap_err()
+        import(&text[..end]).unwrap_err().to_string()
     };
     assert_eq!(
         cut("bonnie-2.00.csv", ",33127"),
@@ -384,6 +384,6 @@ fn what_is_cut_off_is_said_with_its_line() {
     assert!(cut("fio-3.json", "\"total_ios\"").contains("no JSON"));
     assert!(cut("fio-terse-3.txt", "6100").starts_with("line 2: a line of fio's terse output"));
     let shifted = corpus("bonnie-1.03-table.txt").replace(" 71305  21", " 71305    ");
-    let error = import(&shifted).unwrap_err();
+    let error = import(&shifted).unwrap_err().to_string();
     assert!(error.starts_with("line 4: of this table of bonnie++"), "{error}");
 }

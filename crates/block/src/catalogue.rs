@@ -20,13 +20,3 @@ words::catalogue! {
     CONNECTION_REFUSED: "{system}", "接続が拒否されました: {system}";
     INVALID_ARGUMENT: "{system}", "引数が無効です: {system}";
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn every_message_is_there_in_every_language() {
-        for (name, message) in super::ALL {
-            assert_eq!(message.check(&[]), Ok(()), "{name}");
-        }
-    }
-}

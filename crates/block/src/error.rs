@@ -188,6 +188,19 @@ impl From<RingMissing> for Error {
     }
 }
 
+impl From<Error> for Text {
+    /// What it says; what was behind it is not kept.
+    fn from(error: Error) -> Text {
+        error.text()
+    }
+}
+
+impl From<&Error> for Text {
+    fn from(error: &Error) -> Text {
+        error.text()
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.text())

@@ -9,6 +9,8 @@ use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use words::Text;
+
 /// A device in a stack, with everything below it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Node {
@@ -156,6 +158,12 @@ fn quoted(f: &mut fmt::Formatter<'_>, text: &str, also: &[char]) -> fmt::Result 
         }
     }
     f.write_str("\"")
+}
+
+impl From<&Node> for Text {
+    fn from(node: &Node) -> Text {
+        node.to_string().into()
+    }
 }
 
 impl fmt::Display for Node {

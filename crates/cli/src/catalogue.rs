@@ -17,6 +17,7 @@ macro_rules! statement {
 pub(crate) use statement;
 
 words::catalogue! {
+    untranslated: ["(md)"];
     // check.
     CHECK_WHAT: "WHAT", "項目";
     CHECK_HERE: "HERE", "有無";
@@ -447,24 +448,189 @@ words::catalogue! {
         "--badge-of {word}: 名前にこれを含むワークロードはありません。あるのは {names} です";
     NO_CARD: "there is no card: the run has decided on nothing, or has no figures of it",
         "カードはありません: 結論が出ていないか、その値がありません";
+    THIS_PROGRAM: "where this program lies", "このプログラムの場所";
+    MAKING_JSON: "making JSON", "JSON の作成";
+    MAKING_MANUAL: "making the manual page", "マニュアルページの作成";
+    WRITING_OUT: "writing to standard output", "標準出力への書き込み";
+    DRAWING: "drawing on the terminal", "端末への描画";
+    FOR_CTRL_C: "setting up for Ctrl-C", "Ctrl-C の準備";
+    FOR_SIGNALS: "setting up for signals", "シグナルの準備";
+    WAITING_FOR_COMMAND: "waiting for the command of --run", "--run のコマンドの待機";
+    RUNNING_COMMAND: "running `{command}`", "`{command}` の実行";
+    NO_SYSTEMCTL: "systemctl cannot be run", "systemctl を実行できません";
+    NO_ARRAY_FOUND: "no array was found, nor what these can make up together",
+        "アレイは見つからず、これらを組み合わせてできるものもありません";
+    NO_MONITOR_STATE: "it is nothing that a monitor has kept ({why}); name another file",
+        "monitor が保存したものではありません({why})。別のファイルを指定してください";
+    FIGURES_FILE: "figures {path}", "数値 {path}";
+    FACTS_FILE: "facts {path}", "諸元 {path}";
+    SCRATCH_EXPECTED: "expected OFFSET+LENGTH, such as 1GiB+2GiB, or all",
+        "1GiB+2GiB のような OFFSET+LENGTH か all を指定してください";
+    SCRATCH_LEAST: "at least {size} are needed", "{size} 以上が必要です";
+    SCRATCH_PAGES: "it begins and ends at whole 4 KiB", "始まりと終わりは 4 KiB の倍数にしてください";
+    DEVICE_ENDS: "the device ends at byte {size}", "デバイスはバイト {size} で終わります";
+    NO_FOLDER_YET: "there is no such folder; make it first", "そのフォルダーはありません。先に作成してください";
+    FOLDER_NO_DRIVE: "it is a folder, and no drive", "フォルダーで、ドライブではありません";
+    PULL_INTERRUPTED: "interrupted: the figures are of what was done until then",
+        "中断しました。数値はそれまでに実施した分です";
+    TAKEN_BACK: "; what was made is taken back", "。作成したものは元に戻しました";
+    LEFT_BEHIND: "; left: {what}", "。残っているもの: {what}";
     LISTEN_EXPECTED: "an address and a port, such as 127.0.0.1:8080", "127.0.0.1:8080 のようなアドレスとポートを指定してください";
-}
 
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
+    // What verbs refuse.
+    OVERLAY_FOLDER: "it is no folder", "フォルダーではありません";
+    NO_MD_SUPERBLOCK: "no md superblock of version {hint} on it; {version}",
+        "{version} の md スーパーブロックがありません。{hint}";
+    DIFFERENT_ARRAYS: "{arrays} are of different arrays; --scan shows both",
+        "{arrays} は別々のアレイのものです。両方を見るには --scan を使ってください";
+    NO_MD_MEMBER: "no member of an md array was found; {hint}", "md アレイのメンバーが見つかりません。{hint}";
+    NOTHING_GUESSED: "nothing was found that these members can make up", "これらのメンバーでできるものは見つかりませんでした";
+    GUESS_CONTRADICTED: "much of what is stored contradicts even the best candidate: something else was there, or much is damaged",
+        "最良の候補でも、記録された内容の多くと矛盾します。別のものがあったか、大きく壊れています";
+    CHUNK_OF_SECTORS: "--chunk 0: a chunk holds at least one sector", "--chunk 0: チャンクは 1 セクター以上です";
+    DEVICE_NOT_THERE: "it is not there", "ありません";
+    CANDIDATES_NOT_MOUNTED: "--mount: of several candidates none is mounted; the command is in the answer",
+        "--mount: 候補が複数あるときはマウントしません。コマンドは答えに表示します";
+    NO_MOUNT_FOLDER: "it is no folder to mount on", "マウント先のフォルダーではありません";
+    NO_KNOWN_FILE_SYSTEM: "--mount: it begins with no file system that is known",
+        "--mount: 先頭に既知のファイルシステムがありません";
+    CACHE_NUMBER: "a number, as `raidloom array cache status` shows it",
+        "`raidloom array cache status` に表示される番号を指定してください";
+    CACHE_FOR_SIZE: "cache=N says which cache gets cache_size=SIZE",
+        "どのキャッシュの cache_size=SIZE かを cache=N で指定してください";
+    SET_KEYS: "KEY=VALUE, of the keys sync_speed_min, sync_speed_max, log, cache_size, cache",
+        "KEY=VALUE で指定してください。キーは sync_speed_min、sync_speed_max、log、cache_size、cache です";
+    STACK_OR_RUN: "name a stack, or a run with --from", "スタックか、--from で測定を指定してください";
+    NOTHING_MADE_ANEW: "this configuration keeps no superblocks, and no --mount asks for its file system, so nothing is made anew",
+        "この構成にはスーパーブロックがなく、--mount でファイルシステムも求められていないため、新しく作るものがありません";
+    COMMAND_ENDED: "`{command}` ended with {status}", "`{command}` は {status} で終わりました";
+    KEEPS_NO_DATA: "it keeps no data, so nothing can be written to it", "データを保持しないため、書き込めません";
+    LAST_BLOCK_DIFFERS: "the target differs from the image in its last, incomplete block",
+        "対象の最後の不完全なブロックがイメージと異なります";
+    RUN_WITHOUT_ROWS: "the run has no row", "測定に行がありません";
+    NO_OVERLAY_SUPERBLOCK: "it has no overlay's superblock: no overlay has used it, or only with keep=no",
+        "オーバーレイのスーパーブロックがありません。オーバーレイとして使われていないか、keep=no だけで使われました";
+    NOTHING_KEPT: "an overlay with keep=no forgets its changes when it is closed; there is nothing to commit",
+        "keep=no のオーバーレイは閉じると変更を忘れるため、書き戻すものがありません";
+    OVERLAY_SHAPE: "an overlay is overlay(DELTA, DEVICE)", "オーバーレイは overlay(DELTA, DEVICE) と書きます";
+    NAME_OVERLAY: "name the overlay as it is used: 'overlay(DELTA, DEVICE)'",
+        "使うときのとおりにオーバーレイを指定してください: 'overlay(DELTA, DEVICE)'";
+    NO_CACHE_IN_IT: "there is no cache in it", "キャッシュがありません";
+    NO_ARRAY_OR_CACHE: "no array of this name runs; name one, or the cache as it is used: 'cache(mode=write-back, STORE, DEVICE)'",
+        "この名前のアレイは動作していません。名前か、使うときのとおりのキャッシュを指定してください: 'cache(mode=write-back, STORE, DEVICE)'";
+    RECORDING_WITHOUT_DATA: "nothing was read or written in it", "読み書きがありません";
+    ZIPF_RANGE: "a number from 0 (even) to 5; real workloads have 0.6 to 1.2",
+        "0(均等)から 5 までの数です。実際の処理では 0.6 から 1.2 です";
+    SCAN_RANGE: "a number from 0 to 1", "0 から 1 までの数です";
+    NO_POLICY: "no policy {name}: there are {names}", "方針 {name} はありません。使えるのは {names} です";
+    SIZES_RANGE: "more than 0 % and at most 100 % of what is asked for",
+        "対象の 0 % より大きく 100 % 以下にしてください";
+    NO_CACHE_SUPERBLOCK: "it has no cache's superblock: no cache has used it",
+        "キャッシュのスーパーブロックがありません。キャッシュとして使われていません";
+    NOT_SALVAGED: "not salvaged: {blocks}", "救出できませんでした: {blocks}";
+    ROOT_MAKES_MD: "only root may make arrays with the kernel's md", "カーネルの md でアレイを作れるのは root だけです";
+    NO_MDADM: "there is no mdadm here, and nothing was changed\n`apt-get install mdadm` helps",
+        "ここに mdadm がありません。何も変更していません\n`apt-get install mdadm` で入ります";
+    ARRAY_OF_NAME: "there is an array of this name; --name names another",
+        "この名前のアレイがあります。--name で別の名前を指定してください";
+    MEASURE_NEEDS_DRIVES: "--measure is for drives and files that are there, and these are models",
+        "--measure は実際のドライブやファイルのためのもので、ここではモデルです";
+    COMMAND_NEEDS_DRIVES: "--work-command is for drives and files that are there; `raidloom run --command` compares layouts of files that it makes",
+        "--work-command は実際のドライブやファイルのためのものです。作成したファイルで構成を比較するには `raidloom run --command` を使ってください";
+    SILENT_DRIVE: "no answer to a read within 3 s; choose without it, or look at its cable",
+        "3 秒以内に読み取りの応答がありません。除いて選ぶか、ケーブルを確認してください";
+    MARGIN_RANGE: "per cent from 0 to 100", "0 から 100 までのパーセントです";
+    NO_COMMON_CELL: "the two runs have no cell in common{beside}{why}",
+        "2 つの測定に共通のセルがありません{beside}{why}";
+    OTHER_CONDITIONS: "the runs were made under different conditions: {what}", "測定の条件が異なります: {what}";
+    NO_RUN_IN_FOLDER: "there is no run in it", "測定がありません";
+    NO_SUCH_CELL: "no cell of these {count} runs has what was asked for; metrics are: {names}",
+        "{count} 件の測定に該当するセルがありません。数値は {names} です";
+    LIMIT_EXPECTED: "expected a metric, < or >, and a share, such as 'throughput < -5%'",
+        "'throughput < -5%' のように、数値、< か >、割合を指定してください";
+    SAMPLES_THERE: "it is there already; name another file with --samples",
+        "すでにあります。--samples で別のファイルを指定してください";
+    SCRATCH_ON_DEVICE: "--scratch: {path} is a block device; so far only models and files are written to",
+        "--scratch: {path} はブロックデバイスです。書き込めるのは今のところモデルとファイルだけです";
+    NO_NOTICE_PROGRAM: "there is no such file", "そのようなファイルはありません";
+    NO_MAIL_ADDRESS: "it is no address", "アドレスではありません";
+    NO_WEB_ADDRESS: "it does not begin with http:// or https://", "http:// か https:// で始まっていません";
+    NOTICE_NEEDS_PROGRAM: "{flag} needs `{program}`, which is not there: {advice}",
+        "{flag} には `{program}` が必要ですが、ありません: {advice}";
+    METRICS_LOCAL: "figures are served to this machine alone; name an address such as 127.0.0.1:9763, and put a proxy with a password before it for others",
+        "数値はこのマシンだけに公開します。127.0.0.1:9763 のようなアドレスを指定し、ほかのマシンにはパスワード付きのプロキシを置いてください";
+    SIZES_KNOWN: "--create: every drive that is named has a size already",
+        "--create: 指定されたドライブのサイズはすべて決まっています";
+    NOTHING_HOLDS_DATA: "--scratch: no file or device that holds data is named",
+        "--scratch: データのあるファイルやデバイスが指定されていません";
+    MODEL_NEEDS_GUEST: "a modelled drive takes modelled time, which passes in a guest: --guest",
+        "モデルのドライブの時間はモデル時間で、ゲストの中でだけ進みます: --guest";
+    MODEL_SIZE_NEEDED: "what is written to it is kept in memory: name how much of it is used, 4 GiB at most (--create SIZE)",
+        "書き込んだものはメモリーに置かれます。使うサイズを最大 4 GiB で指定してください(--create SIZE)";
+    HOLDS_DATA: "it holds data; pull makes a file system anew. --scratch lets an empty drive in memory of its size stand for it, and leaves it alone",
+        "データがあります。pull はファイルシステムを作り直します。--scratch なら同じサイズの空のドライブをメモリーに置き、これには触れません";
+    DRIVES_KEEP_DATA: "pull needs drives that keep data; name ram:SIZE or files",
+        "pull にはデータを保持するドライブが必要です。ram:SIZE かファイルを指定してください";
+    NO_FILE_OR_DEVICE: "it is no file and no block device", "ファイルでもブロックデバイスでもありません";
+    TEAR_EXPECTED: "expected a power of two from 512 on", "512 以上の 2 のべき乗を指定してください";
+    LOG_OF_ONE_DEVICE: "--import: such a log is of one device: the target is one drive of its size",
+        "--import: このログは 1 台のデバイスのものです。対象は同じサイズの 1 台のドライブにしてください";
+    IMPORT_RECORDS_NOTHING: "--import: nothing is recorded: neither --array md nor --device model have a part in it",
+        "--import: 何も記録しないため、--array md と --device model は関係しません";
+    CHECK_OF_WHAT: "--check: of what? (--work-command, or --import a log)",
+        "--check: 何を調べますか? (--work-command、またはログの --import)";
+    NAME_PROGRAM: "name a program", "プログラムを指定してください";
+    CONSISTENCY_EXPECTED: "expected resync, bitmap or ppl", "resync、bitmap、ppl のいずれかを指定してください";
+    NOTHING_TO_PULL: "--pulls 0: without --hunt there is nothing to do",
+        "--pulls 0: --hunt がなければ何もすることがありません";
+    NO_KERNEL_DEVICE: "the kernel knows no such device", "カーネルにそのようなデバイスはありません";
+    DEVICE_WITHOUT_SIZE: "it has no size", "サイズがありません";
+    NO_DISK_OR_FOLDER: "neither a disk nor a folder", "ディスクでもフォルダーでもありません";
+    NO_OWN_DISK: "{kind} has no disk of its own that could be recorded", "{kind} には記録できる専用のディスクがありません";
+    LIES_ON_RECORDED: "it lies on what is recorded, and would hold its own writes (feedback); name a file elsewhere, such as /dev/shm/load.rec, or consent with --feedback",
+        "記録する対象の上にあり、自分の書き込みも記録されます(feedback)。/dev/shm/load.rec のような別の場所のファイルを指定するか、--feedback で同意してください";
+    NOTHING_BETWEEN: "--from is not before --to: nothing is between them",
+        "--from が --to より前でないため、間に何もありません";
+    SPEED_RANGE: "a number from 0.000001 to 1000000", "0.000001 から 1000000 までの数です";
+    SIZE_AT_LEAST: "--size: at least {size} bytes", "--size: {size} バイト以上にしてください";
+    NAME_RECORDING: "name the new recording: -o FILE", "新しい記録を指定してください: -o FILE";
+    NO_REQUEST_IN_IT: "there is no request in it", "要求がありません";
+    IMAGE_NEEDS: "-s image=KIND needs -s image_size=SIZE and -s outer_file_system=NAME",
+        "-s image=KIND には -s image_size=SIZE と -s outer_file_system=NAME が必要です";
+    GUEST_NEEDS_DISK: "a guest needs a disk: --stack 'model:maxtor-6y200p0'; `raidloom model show` names models",
+        "ゲストにはディスクが必要です: --stack 'model:maxtor-6y200p0'。モデルの名前は `raidloom model show` で確認できます";
+    GUEST_INTERRUPTED: "interrupted: nothing stays behind", "中断しました。何も残りません";
+    NO_WHOLE_SECTORS: "not whole sectors of {bytes} bytes", "{bytes} バイトのセクターの倍数ではありません";
 
-    /// Words that are the same in Japanese.
-    const UNTRANSLATED: [&str; 1] = ["(md)"];
+    // Command lines that make no sense.
+    UNKNOWN_ARGUMENT: "there is no argument `{argument}`", "`{argument}` という引数は使えません";
+    ARGUMENT_MISSING: "these arguments are missing: {arguments}", "必要な引数がありません: {arguments}";
+    VALUE_MISSING: "`{argument}` needs a value", "`{argument}` には値が必要です";
+    VALUE_REFUSED: "`{argument}` takes no `{value}`", "`{argument}` の値 `{value}` は使えません";
+    VALUE_OF_THESE: "`{argument}` takes no `{value}`; it takes {known}",
+        "`{argument}` の値 `{value}` は使えません。使える値: {known}";
+    VALUE_WRONG: "`{argument}` takes no `{value}`: {why}", "`{argument}` の値 `{value}` は使えません: {why}";
+    ARGUMENTS_CONFLICT: "`{argument}` does not go with `{other}`", "`{argument}` は `{other}` と一緒に使えません";
+    ARGUMENT_TWICE: "`{argument}` is taken once", "`{argument}` は 1 回だけ指定できます";
+    UNKNOWN_VERB: "there is no command `{name}`", "`{name}` というコマンドはありません";
+    NEAREST_WORD: "; did you mean `{name}`?", "。`{name}` のことですか?";
 
-    #[test]
-    fn every_message_is_there_in_every_language() {
-        let mut names = BTreeSet::new();
-        for (name, message) in super::ALL {
-            assert!(names.insert(name), "{name} is there twice");
-            if let Err(wrong) = message.check(&UNTRANSLATED) {
-                panic!("{name}: {wrong}");
-            }
-        }
-    }
+    // What is wrong with a recording.
+    AT_LINE: "line {number}", "{number} 行目";
+    AT_RECORD: "record {number}", "記録 {number}";
+    PLACES_UNREADABLE: "{count} places where no request can be read, the first at {first}; skipped",
+        "要求を読み取れない箇所が {count} 件あり、飛ばしました(最初は{first})";
+    REQUESTS_EMPTY: "{count} requests of size 0, the first at {first}; skipped",
+        "サイズ 0 の要求が {count} 件あり、飛ばしました(最初は{first})";
+    REQUESTS_PAST_END: "{count} requests past the end of the device, the first at {first}; skipped",
+        "デバイスの終わりを越える要求が {count} 件あり、飛ばしました(最初は{first})";
+    REQUESTS_UNORDERED: "{count} requests out of order, the first at {first}; taken for as late as the one before",
+        "順序の乱れた要求が {count} 件あり、直前の要求と同じ時刻とみなしました(最初は{first})";
+    CLOCK_SET_BACK: "{count} times the clock was set back, the first at {first}; time goes on from there",
+        "時計が {count} 回戻されており、そこから時刻を続けました(最初は{first})";
+    COMPLETIONS_ALONE: "{count} completions without submission, the first at {first}; skipped",
+        "発行のない完了が {count} 件あり、飛ばしました(最初は{first})";
+    EVENTS_LOST: "{count} events were lost while it was recorded; some requests are missing",
+        "記録中に {count} 件のイベントが失われ、一部の要求がありません";
+    RECORDING_CUT_OFF: "it is cut off after {first}; it counts up to there", "{first}の後で途切れています。そこまでを使います";
 }

@@ -4,6 +4,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use block::io_text;
 use device::{Direct, FileDevice, FileOptions};
 use host::mount::{FILE_SYSTEMS, FileSystem, MissingDriver};
 use serde_json::json;
@@ -211,7 +212,7 @@ fn made_and_mounted(
     driver: Option<MissingDriver>,
 ) -> Finding {
     let install = format!("apt-get install {}", kind.package());
-    let mends = driver.as_ref().map(|driver| driver.remedy(kind.package()));
+    let mends = driver.as_ref().map(|driver| driver.remedy(kind.package()).to_string());
     let (found, remedy) = match (maker, driver) {
         (Ok(maker), None) => (Ok(maker), install),
         (Err(missing), None) => (Err(missing), install),
@@ -243,7 +244,8 @@ fn kernel_device(name: &'static str, path: &str, module: &str, purpose: &'static
         Err(std::io::ErrorKind::PermissionDenied) => say!(AS_ROOT),
         _ => say!(MODPROBE_REMEDY, module = module, path = path),
     };
-    let found = opened.map(|_| path.to_owned()).map_err(|error| format!("{path}: {error}"));
+    let found =
+        opened.map(|_| path.to_owned()).map_err(|error| io_text(&error).at(path).to_string());
     Finding { name, needed: false, found, purpose, remedy }
 }
 
@@ -301,7 +303,7 @@ fn attaching_by(has_fuse: bool, has_loop: bool, ublk: Ublk) -> Result<String, St
 }
 
 fn free_space(folder: &Path) -> Result<String, String> {
-    let space = rustix::fs::statvfs(folder).map_err(|error| error.to_string())?;
+    let space = rustix::fs::statvfs(folder).map_err(|error| io_text(&error.into()).to_string())?;
     let bytes = space.f_bavail.saturating_mul(space.f_frsize);
     let text = format!("{} MiB", bytes >> 20);
     if bytes < 1 << 30 { Err(say!(SPACE_LITTLE, size = text)) } else { Ok(text) }
@@ -332,12 +334,12 @@ fn memory_cgroup() -> Result<String, String> {
 
 /// Whether a file in `folder` can be used with O_DIRECT, tried on one that has no name.
 fn direct_io(folder: &Path) -> Result<String, String> {
-    let mut file =
-        tempfile::tempfile_in(folder).map_err(|error| say!(NO_FILE_HERE, error = error))?;
-    file.write_all(&[0; 1 << 16]).map_err(|error| error.to_string())?;
+    let mut file = tempfile::tempfile_in(folder)
+        .map_err(|error| say!(NO_FILE_HERE, error = io_text(&error)))?;
+    file.write_all(&[0; 1 << 16]).map_err(|error| io_text(&error).to_string())?;
     let options = FileOptions { direct: Direct::Yes, ..FileOptions::default() };
     let device = FileDevice::new(file, &folder.join("(trial)"), &options)
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| error.text().to_string())?;
     Ok(say!(DIRECT_WORKS, bytes = block::Device::info(&device).block_bytes))
 }
 

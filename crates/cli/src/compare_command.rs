@@ -9,6 +9,7 @@ use results::compare::{Aspect, CellChange, Changes, ReferenceCell, RunDifference
 use results::types::BetterDirection;
 use serde_json::{Value, json};
 
+use crate::catalogue::{self, statement};
 use crate::failure::Failure;
 use crate::limits::{Limits, Verdict, name};
 use crate::output::{Output, figure, seconds, table};
@@ -71,7 +72,7 @@ pub(crate) fn compare_runs(output: &Output, arguments: &CompareArguments) -> Res
     let margin = match arguments.margin {
         Some(percent) if (0.0..100.0).contains(&percent) => Some(percent / 100.0),
         Some(percent) => {
-            return Err(Failure::usage(format!("--margin {percent}: per cent from 0 to 100")));
+            return Err(Failure::usage(catalogue::MARGIN_RANGE).at(format!("--margin {percent}")));
         }
         None => None,
     };
@@ -91,7 +92,7 @@ pub(crate) fn compare_runs(output: &Output, arguments: &CompareArguments) -> Res
             ),
             None => String::new(),
         };
-        return Err(Failure::usage(format!("the two runs have no cell in common{beside}{why}")));
+        return Err(Failure::usage(statement!(NO_COMMON_CELL, beside = beside, why = why)));
     }
     refuse_unless_allowed(&changes.differing, &arguments.allow)?;
     let verdict = limits.judge(&changes)?;
@@ -175,10 +176,7 @@ fn refuse_unless_allowed(
     if refused.is_empty() {
         return Ok(());
     }
-    Err(Failure::usage(format!(
-        "the runs were made under different conditions: {}",
-        different(&refused)
-    )))
+    Err(Failure::usage(statement!(OTHER_CONDITIONS, what = different(&refused))))
 }
 
 /// What differs, and the flag that passes over it.

@@ -7,6 +7,7 @@ use results::compare::RunDifference;
 use results::history::{HistoryFilter, history};
 use serde_json::json;
 
+use crate::catalogue::{self, statement};
 use crate::compare_command::{AllowedDifference, different};
 use crate::failure::Failure;
 use crate::output::{Output, table};
@@ -41,10 +42,7 @@ pub(crate) fn show(output: &Output, arguments: &HistoryArguments) -> Result<(), 
     let mut folders = lab::watch::runs_in(&arguments.folder);
     folders.extend(lab::pack::packed_in(&arguments.folder));
     if folders.is_empty() {
-        return Err(Failure::usage(format!(
-            "{}: there is no run in it",
-            arguments.folder.display()
-        )));
+        return Err(Failure::usage(catalogue::NO_RUN_IN_FOLDER).at(arguments.folder.display()));
     }
     let mut runs = Vec::new();
     for folder in folders {
@@ -74,9 +72,10 @@ pub(crate) fn show(output: &Output, arguments: &HistoryArguments) -> Result<(), 
             .flat_map(|comparison| &comparison.cells)
             .flat_map(|cell| cell.metrics.iter().map(|metric| metric.name.as_str()))
             .collect();
-        return Err(Failure::usage(format!(
-            "no cell of these {count} runs has what was asked for; metrics are: {}",
-            metrics.into_iter().collect::<Vec<_>>().join(", ")
+        return Err(Failure::usage(statement!(
+            NO_SUCH_CELL,
+            count = count,
+            names = metrics.into_iter().collect::<Vec<_>>().join(", ")
         )));
     }
     if output.json {

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use results::compare::{CellChange, Changes, Insensitivity, Limit};
 use serde_json::{Value, json};
 
+use crate::catalogue;
 use crate::failure::Failure;
 
 /// A limit as it was given.
@@ -17,12 +18,7 @@ struct GivenLimit<'a> {
 
 impl<'a> GivenLimit<'a> {
     fn parse(text: &'a str) -> Result<GivenLimit<'a>, Failure> {
-        let wrong = || {
-            Failure::usage(format!(
-                "--fail-if {text}: expected a metric, < or >, and a share, such as 'throughput < \
-                -5%'"
-            ))
-        };
+        let wrong = || Failure::usage(catalogue::LIMIT_EXPECTED).at(format!("--fail-if {text}"));
         let at = text.find(['<', '>']).ok_or_else(wrong)?;
         let metric = text[..at].trim();
         let share = text[at + 1..].trim().strip_suffix('%').ok_or_else(wrong)?;

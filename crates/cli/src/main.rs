@@ -43,6 +43,7 @@ mod signals;
 mod spellings;
 mod trace_command;
 mod ui_command;
+mod usage_errors;
 mod watch_command;
 
 use std::ffi::{OsStr, OsString};
@@ -54,7 +55,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use arguments::{Arguments, CheckSubject, Command, ReportVerb, RunVerb};
 use failure::Failure;
 use output::Output;
-use words::Language;
+use words::{Language, Text};
 
 fn main() -> ExitCode {
     signals::fail_at_file_limit();
@@ -82,7 +83,7 @@ fn main() -> ExitCode {
                 escape::err(&format!("raidloom: {line}"));
                 return ExitCode::from(2);
             }
-            None => error.exit(),
+            None => return refuse(&error, &words),
         },
     };
     let output = Output::new(&arguments.output);
@@ -101,6 +102,19 @@ fn main() -> ExitCode {
             Err(failure) => end(&failure, &output),
         }
     })
+}
+
+/// Says what is wrong with a command line, in the reader's language, and ends.
+fn refuse(error: &clap::Error, words: &[OsString]) -> ExitCode {
+    let is_for_programs = words.iter().any(|word| word == "--json");
+    let is_japanese = language::language(None) == Language::Japanese && !is_for_programs;
+    match usage_errors::in_japanese(error).filter(|_| is_japanese) {
+        Some(text) => {
+            escape::err(&format!("raidloom: {text}"));
+            ExitCode::from(2)
+        }
+        None => error.exit(),
+    }
 }
 
 impl Command {
@@ -203,10 +217,9 @@ fn manual() -> Result<String, Failure> {
         clap_mangen::Man::new(command.clone()).render(page)?;
         verbs(&command, "raidloom", page)
     };
-    render(&mut page)
-        .map_err(|error| Failure::failed(format!("making the manual page: {error}")))?;
-    String::from_utf8(page)
-        .map_err(|error| Failure::failed(format!("making the manual page: {error}")))
+    let place = catalogue::MAKING_MANUAL;
+    render(&mut page).map_err(|error| Failure::from_io(place, &error))?;
+    String::from_utf8(page).map_err(|error| Failure::failed(Text::verbatim(&error)).at(place))
 }
 
 /// A manual page for every verb, as files in a folder.

@@ -10,7 +10,9 @@ use device::model::fit::{self, ErrorRow};
 use device::model::probe::Samples;
 use results::analysis::MODEL_CASES_MIN;
 use serde_json::{Value, json};
+use words::Message;
 
+use crate::catalogue;
 use crate::failure::Failure;
 use crate::model_fit;
 use crate::output::{Output, figure, table};
@@ -95,7 +97,7 @@ pub(crate) fn model(output: &Output, verb: &ModelVerb) -> Result<(), Failure> {
 }
 
 fn load(name: &str) -> Result<Parameters, Failure> {
-    Parameters::load(name).map_err(|error| Failure::usage(error.to_string()).because(error))
+    Parameters::load(name).map_err(|error| Failure::usage(&error).because(error))
 }
 
 fn list(output: &Output) -> Result<(), Failure> {
@@ -131,8 +133,8 @@ fn group_name(model: &Parameters) -> &'static str {
 
 fn show(output: &Output, name: &str) -> Result<(), Failure> {
     let model = load(name)?;
-    let errors = fit::errors_built_in(&model)
-        .map_err(|error| Failure::failed(error.to_string()).because(error))?;
+    let errors =
+        fit::errors_built_in(&model).map_err(|error| Failure::failed(&error).because(error))?;
     if output.json {
         let parameters: Vec<Value> = model
             .rows()
@@ -332,11 +334,13 @@ fn figures_and_facts(figures: &str, facts: Option<&Path>) -> Result<(String, Str
     }
     let facts =
         facts.map_or_else(|| Path::new(figures).with_extension("facts.toml"), PathBuf::from);
-    let read = |path: &Path, what: &str| {
+    let read = |path: &Path, what: Message| {
+        let place = || words::statement!(what, path = path.display());
         host::files::read_named_text(path)
-            .map_err(|error| Failure::usage(format!("{what} {}: {error}", path.display())))
+            .map_err(|error| Failure::from_io(place(), &error).as_usage())
     };
-    Ok((read(Path::new(figures), "figures")?, read(&facts, "facts")?))
+    let figures = read(Path::new(figures), catalogue::FIGURES_FILE)?;
+    Ok((figures, read(&facts, catalogue::FACTS_FILE)?))
 }
 
 fn fit_model(output: &Output, figures: &str, facts: Option<&Path>) -> Result<(), Failure> {
@@ -348,8 +352,7 @@ fn fit_model(output: &Output, figures: &str, facts: Option<&Path>) -> Result<(),
         return model_fit::fit_samples(output, Path::new(figures), &text);
     }
     let (csv, facts) = figures_and_facts(figures, facts)?;
-    let report = fit::fit_csv(&csv, &facts)
-        .map_err(|error| Failure::usage(format!("{figures}: {error}")))?;
+    let report = fit::fit_csv(&csv, &facts).map_err(|error| Failure::usage(error).at(figures))?;
     let toml = report.parameters.to_toml();
     if output.json {
         let rows: Vec<Value> = report.rows.iter().map(error_document).collect();

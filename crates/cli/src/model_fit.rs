@@ -13,9 +13,11 @@ use host::guard::{Consent, Guard};
 use host::system::{DeviceNumber, block_number, sys_folder, whole_disk};
 use serde_json::{Value, json};
 use stack::BuildContext;
+use words::Text;
 
+use crate::catalogue::{self, statement};
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, said};
 
 /// Time of the noise probe, and the share of others' requests from which a device is in use.
 const NOISE_TIME: Duration = Duration::from_secs(2);
@@ -30,22 +32,16 @@ pub(crate) fn fit_device(
     scratch: Option<&str>,
 ) -> Result<(), Failure> {
     let limit = stack::size::parse_duration(time)
-        .map_err(|error| Failure::usage(format!("--time {time}: {error}")))?;
+        .map_err(|error| Failure::usage(error).at(said("--time", time)))?;
     let node = stack::parse(device).map_err(block::Error::from)?;
     let name = name_of(&node);
     let kept = samples.map_or_else(|| PathBuf::from(format!("{name}.samples.csv")), Path::to_owned);
     if kept.exists() {
-        return Err(Failure::usage(format!(
-            "{}: it is there already; name another file with --samples",
-            kept.display()
-        )));
+        return Err(Failure::usage(catalogue::SAMPLES_THERE).at(kept.display()));
     }
     let guard = Guard::new(Consent::default());
     if let Some(path) = node.file_path().filter(|path| scratch.is_some() && is_disk(path)) {
-        return Err(Failure::refused(format!(
-            "--scratch: {} is a block device; so far only models and files are written to",
-            path.display()
-        )));
+        return Err(Failure::refused(statement!(SCRATCH_ON_DEVICE, path = path.display())));
     }
     let context = BuildContext { read_only: scratch.is_none(), ..BuildContext::new(&guard) };
     let stack = stack::build(&node, &context)?;
@@ -53,7 +49,7 @@ pub(crate) fn fit_device(
     let range = scratch
         .map(|text| {
             scratch_range(text, size_bytes)
-                .map_err(|why| Failure::usage(format!("--scratch {text}: {why}")))
+                .map_err(|why| Failure::usage(why).at(said("--scratch", text)))
         })
         .transpose()?;
     let is_modelled = matches!(&node, Node::Leaf { scheme, .. } if scheme == "model");
@@ -90,34 +86,29 @@ fn is_disk(path: &Path) -> bool {
 }
 
 /// The bytes that may be written over: `OFFSET+LENGTH`, or all there are.
-fn scratch_range(text: &str, size_bytes: u64) -> Result<Range<u64>, String> {
+fn scratch_range(text: &str, size_bytes: u64) -> Result<Range<u64>, Text> {
     /// Places are whole pages.
     const UNIT: u64 = 4096;
     if text == "all" {
         return Ok(0..size_bytes / UNIT * UNIT);
     }
     let size = |text: &str| stack::size::parse(text).map(|size| size.bytes);
-    let parts = text.split_once('+').ok_or("expected OFFSET+LENGTH, such as 1GiB+2GiB, or all")?;
-    let (offset, length) = (size(parts.0), size(parts.1));
-    let offset = offset.map_err(|error| error.to_string())?;
-    let length = length.map_err(|error| error.to_string())?;
+    let parts = text.split_once('+').ok_or(catalogue::SCRATCH_EXPECTED)?;
+    let (offset, length) = (size(parts.0)?, size(parts.1)?);
     let end = offset.checked_add(length).filter(|end| *end <= size_bytes);
     match end {
-        None => Err(format!("the device ends at byte {size_bytes}")),
+        None => Err(statement!(DEVICE_ENDS, size = size_bytes)),
         Some(_) if length < probe::SCRATCH_MIN => {
-            Err(format!("at least {} are needed", size_text(probe::SCRATCH_MIN)))
+            Err(statement!(SCRATCH_LEAST, size = size_text(probe::SCRATCH_MIN)))
         }
-        Some(end) if offset % UNIT != 0 || end % UNIT != 0 => {
-            Err("it begins and ends at whole 4 KiB".to_owned())
-        }
+        Some(end) if offset % UNIT != 0 || end % UNIT != 0 => Err(catalogue::SCRATCH_PAGES.into()),
         Some(end) => Ok(offset..end),
     }
 }
 
 /// Fits a model to samples that were kept.
 pub(crate) fn fit_samples(output: &Output, path: &Path, text: &str) -> Result<(), Failure> {
-    let samples = Samples::parse(text)
-        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+    let samples = Samples::parse(text).map_err(|error| Failure::usage(error).at(path.display()))?;
     let stem = path.file_name().unwrap_or_default().to_string_lossy();
     show(output, &samples, stem.split('.').next().unwrap_or("disk"))
 }
@@ -301,7 +292,7 @@ mod tests {
             ("512+1GiB", "whole 4 KiB"),
             ("x+1GiB", "x"),
         ] {
-            let error = of(text).expect_err(text);
+            let error = of(text).expect_err(text).to_string();
             assert!(error.contains(why), "{error}");
         }
     }

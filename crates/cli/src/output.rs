@@ -11,6 +11,7 @@ use std::path::Path;
 use clap::Args;
 use escape::{Paint, StyledText};
 use serde_json::json;
+use words::Text;
 
 use crate::catalogue;
 use crate::failure::Failure;
@@ -96,7 +97,7 @@ impl Output {
     /// Writes a result as one JSON document.
     pub(crate) fn document(&self, document: &impl serde::Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(document)
-            .map_err(|error| Failure::failed(format!("making JSON: {error}")))?;
+            .map_err(|error| Failure::failed(Text::verbatim(&error)).at(catalogue::MAKING_JSON))?;
         self.result(&escape::json(&text))
     }
 
@@ -176,7 +177,7 @@ fn ended(text: &str) -> Cow<'_, str> {
 fn written(result: io::Result<()>) -> Result<(), Failure> {
     match result {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Failure::failed(format!("writing to standard output: {error}")))
+            Err(Failure::from_io(catalogue::WRITING_OUT, &error))
         }
         _ => Ok(()),
     }

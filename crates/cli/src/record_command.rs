@@ -17,6 +17,7 @@ use trace::{
     Anonymous, Contents, Event, Fold, Follower, Header, Record, RecordedOp, Writer, in_blocks,
 };
 
+use crate::catalogue::{self, statement};
 use crate::failure::Failure;
 use crate::output::{Output, about, figure, new_file};
 use crate::signals;
@@ -85,12 +86,11 @@ impl Target {
             Some(number) => number,
             None => mounted(&path)?,
         };
-        let folder = sys_folder(number).ok_or_else(|| {
-            Failure::usage(format!("{}: the kernel knows no such device", named.display()))
-        })?;
+        let folder = sys_folder(number)
+            .ok_or_else(|| Failure::usage(catalogue::NO_KERNEL_DEVICE).at(named.display()))?;
         let size_bytes = block_bytes(number)
             .filter(|size| *size > 0)
-            .ok_or_else(|| Failure::usage(format!("{}: it has no size", named.display())))?;
+            .ok_or_else(|| Failure::usage(catalogue::DEVICE_WITHOUT_SIZE).at(named.display()))?;
         let sectors = |file: &str| -> Option<u64> {
             fs::read_to_string(folder.join(file)).ok()?.trim().parse().ok()
         };
@@ -115,7 +115,7 @@ fn mounted(path: &Path) -> Result<DeviceNumber, Failure> {
     let shown = path.display();
     let Some(mount) = mount_of(&mounts, path).filter(|mount| path.is_dir() || mount.point == path)
     else {
-        return Err(Failure::usage(format!("{shown}: neither a disk nor a folder")));
+        return Err(Failure::usage(catalogue::NO_DISK_OR_FOLDER).at(shown));
     };
     if mount.point != path {
         let point = mount.point.display();
@@ -126,12 +126,7 @@ fn mounted(path: &Path) -> Result<DeviceNumber, Failure> {
     let number = sys_folder(mount.number)
         .map(|_| mount.number)
         .or_else(|| block_number(Path::new(&mount.source)));
-    number.ok_or_else(|| {
-        Failure::usage(format!(
-            "{shown}: {} has no disk of its own that could be recorded",
-            mount.kind
-        ))
-    })
+    number.ok_or_else(|| Failure::usage(statement!(NO_OWN_DISK, kind = &mount.kind)).at(shown))
 }
 
 /// Refuses a recording on what it records.
@@ -143,11 +138,7 @@ fn refuse_feedback(target: &Target, arguments: &RecordArguments) -> Result<bool,
         fs::canonicalize(folder).map_err(|error| Failure::from_io(folder.display(), &error))?;
     let is_same = devices_below(&mounts(), &folder).contains(&target.number);
     if is_same && !arguments.feedback {
-        return Err(Failure::refused(format!(
-            "{}: it lies on what is recorded, and would hold its own writes (feedback); \
-            name a file elsewhere, such as /dev/shm/load.rec, or consent with --feedback",
-            arguments.output.display()
-        )));
+        return Err(Failure::refused(catalogue::LIES_ON_RECORDED).at(arguments.output.display()));
     }
     Ok(is_same)
 }
@@ -239,7 +230,7 @@ fn begin(target: &Target, arguments: &RecordArguments) -> Result<Recording, Fail
 /// Records until the time is over, it is told to end, or the file cannot be written.
 pub(crate) fn record(output: &Output, arguments: &RecordArguments) -> Result<(), Failure> {
     let time = arguments.time.as_deref().map(stack::size::parse_duration).transpose();
-    let time = time.map_err(|error| Failure::usage(format!("--time: {error}")))?;
+    let time = time.map_err(|error| Failure::usage(error).at("--time"))?;
     let target = Target::find(&arguments.target)?;
     let is_feedback = refuse_feedback(&target, arguments)?;
     let end = signals::End::new()?;

@@ -12,6 +12,7 @@ use signal_hook::consts::{
     SIGALRM, SIGHUP, SIGINT, SIGIO, SIGPROF, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXFSZ,
 };
 
+use crate::catalogue;
 use crate::failure::Failure;
 
 /// The signals that ask for the end. A process that was started with SIGHUP ignored (`nohup`) is to
@@ -38,9 +39,14 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
         // else runs.
         signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&flag))
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&flag)))
-            .map_err(|error| Failure::failed(format!("setting up for Ctrl-C: {error}")))?;
+            .map_err(|error| not_set_up(&error))?;
     }
     Ok(flag)
+}
+
+/// What is said where signals cannot be waited for.
+pub(crate) fn not_set_up(error: &io::Error) -> Failure {
+    Failure::from_io(catalogue::FOR_CTRL_C, error)
 }
 
 /// The end that is asked for, to be waited for without looking for it again and again.
@@ -53,7 +59,7 @@ impl End {
     /// As [`stop_flag`].
     pub(crate) fn new() -> Result<End, Failure> {
         let flag = stop_flag()?;
-        let failed = |error: io::Error| Failure::failed(format!("setting up for Ctrl-C: {error}"));
+        let failed = |error: io::Error| not_set_up(&error);
         let (bell, rope) = UnixStream::pair().map_err(failed)?;
         for signal in to_end() {
             rope.try_clone()

@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::catalogue;
-use crate::failure::Failure;
+use crate::failure::{Failure, this_program};
 use crate::language::{Lang, language};
 use crate::output::{Output, said};
 use crate::signals;
@@ -40,8 +40,7 @@ pub(crate) fn ui(output: &Output, arguments: &UiArguments) -> Result<(), Failure
             let path = arguments.runs.display().to_string();
             Failure::usage(catalogue::FOLDER_NEEDED).at(said("--runs", &path))
         })?;
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::failed(format!("where this program lies: {error}")))?;
+    let program = this_program()?;
     let options = ui::Options {
         listen: listen(&arguments.listen)?,
         runs,

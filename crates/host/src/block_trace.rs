@@ -23,8 +23,8 @@ use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 use trace::{Event, EventKind, RecordedOp};
 
-use crate::Error;
 use crate::system::{DeviceNumber, mounts, partitions, whole_disk};
+use crate::{Error, catalogue};
 
 const NAMES: [(&str, EventKind); 3] = [
     ("block_bio_queue", EventKind::Queued),
@@ -121,7 +121,7 @@ impl Layout {
 }
 
 fn only_root() -> Error {
-    Error::refused("only root may record a device (try sudo)")
+    Error::refused(catalogue::ROOT_RECORDS)
 }
 
 /// The root of tracefs, mounted for us alone where it is not mounted.
@@ -146,10 +146,7 @@ fn tracefs() -> Result<OwnedFd, Error> {
 }
 
 fn without_tracing() -> Error {
-    Error::failed(
-        "this kernel has no tracing of its block layer (CONFIG_BLK_DEV_IO_TRACE); a stack of \
-        raidloom's is recorded by its layer record(file:FILE, …)",
-    )
+    Error::failed(catalogue::NO_TRACING)
 }
 
 fn open_at(root: &OwnedFd, path: &str, flags: OFlags) -> io::Result<File> {
@@ -240,9 +237,7 @@ impl BlockTrace {
     fn set_up(&mut self, number: DeviceNumber) -> Result<(), Error> {
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound => without_tracing(),
-            io::ErrorKind::PermissionDenied => Error::refused(
-                "this kernel is locked down and permits no tracing (kernel_lockdown(7))",
-            ),
+            io::ErrorKind::PermissionDenied => Error::refused(catalogue::LOCKED_DOWN),
             _ => Error::from_io("setting up tracing", &error),
         };
         let write =

@@ -97,6 +97,13 @@ impl Error {
         Error { source: source.map(Into::into), ..Error::failed(block::io_text(error).at(place)) }
     }
 
+    /// The same as an error of the command, which has named what cannot be used.
+    #[must_use]
+    pub fn as_usage(mut self) -> Error {
+        self.ending = Ending::Usage;
+        self
+    }
+
     /// The same error with what was behind it. The text has told of it already.
     #[must_use]
     pub fn because(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
@@ -188,6 +195,19 @@ impl fmt::Display for Error {
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         self.source.as_ref().map(|source| source.as_ref() as _)
+    }
+}
+
+impl From<Error> for Text {
+    /// What it says; what was behind it is not kept.
+    fn from(error: Error) -> Text {
+        error.text
+    }
+}
+
+impl From<&Error> for Text {
+    fn from(error: &Error) -> Text {
+        error.text.clone()
     }
 }
 

@@ -6,9 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use results::{Fact, Host};
+use words::statement;
 
-use crate::Error;
 use crate::system::{self, DeviceNumber, Mount};
+use crate::{Error, catalogue};
 
 /// The time now, RFC 3339 UTC, to the second.
 #[must_use]
@@ -337,10 +338,7 @@ pub fn changes(before: &Host, now: &Host) -> Vec<String> {
 /// An error that says what has changed.
 pub fn changed_error(changes: &[String]) -> Error {
     let text = changes.join("; ");
-    Error::usage(format!(
-        "the machine has changed since the run began ({text}); figures would not compare. \
-        --allow-change goes on and flags the later trials"
-    ))
+    Error::usage(statement!(catalogue::OTHER_MACHINE, changes = text))
 }
 
 #[cfg(test)]

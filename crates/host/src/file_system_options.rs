@@ -9,7 +9,9 @@
 //! written to by a program that the guard never hears of. So the list says what is taken, and not
 //! what is refused; the lists are of the programs' manuals.
 
-use std::fmt;
+use words::{Text, statement};
+
+use crate::catalogue;
 
 /// What follows an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -775,24 +777,22 @@ pub(crate) enum RefusedOption {
     NoWord(String, String),
 }
 
-impl fmt::Display for RefusedOption {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl RefusedOption {
+    /// What is said of it.
+    pub(crate) fn text(&self) -> Text {
         match self {
-            RefusedOption::NoOption(word) => {
-                write!(f, "`{word}` is no option: raidloom alone names the device")
-            }
+            RefusedOption::NoOption(word) => statement!(catalogue::NO_OPTION_WORD, word = word),
             RefusedOption::Unknown(option) => {
-                write!(f, "`{option}` is none of the options that are passed on")
+                statement!(catalogue::OPTION_NOT_PASSED, option = option)
             }
             RefusedOption::UnknownKey(option, key) => {
-                write!(f, "`{key}` of `{option}` is none of the options that are passed on")
+                statement!(catalogue::KEY_NOT_PASSED, option = option, key = key)
             }
-            RefusedOption::NoValue(option) => write!(f, "`{option}` needs a value"),
+            RefusedOption::NoValue(option) => {
+                statement!(catalogue::OPTION_NEEDS_VALUE, option = option)
+            }
             RefusedOption::NoWord(option, value) => {
-                write!(
-                    f,
-                    "`{value}` of `{option}` is no plain number or word, and no path is taken"
-                )
+                statement!(catalogue::OPTION_NO_WORD, option = option, value = value)
             }
         }
     }
@@ -914,7 +914,7 @@ mod tests {
     use super::*;
 
     fn make(kind: &str, text: &str) -> Result<usize, String> {
-        make_words(kind, text).map(|words| words.len()).map_err(|error| error.to_string())
+        make_words(kind, text).map(|words| words.len()).map_err(|error| error.text().to_string())
     }
 
     #[test]
@@ -1009,7 +1009,7 @@ mod tests {
             (Some("ext4"), "data=/x", "/x"),
             (None, "helper=x", "helper"),
         ] {
-            let error = check_mount(kind, text).unwrap_err().to_string();
+            let error = check_mount(kind, text).unwrap_err().text().to_string();
             assert!(error.contains(&format!("`{expected}`")), "{text}: {error}");
         }
     }

@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 
 use reactor::plain_file::{self, Links};
 
-use crate::{Error, journal};
+use words::statement;
+
+use crate::{Error, catalogue, journal};
 
 /// How the name of a file begins that is not whole yet; one of a process that was killed may stay.
 pub const PART: &str = ".part-";
@@ -52,6 +54,14 @@ pub fn read_named(path: &Path) -> io::Result<Vec<u8>> {
 /// As [`read_named`], and [`io::ErrorKind::InvalidData`] for what is not UTF-8.
 pub fn read_named_text(path: &Path) -> io::Result<String> {
     plain_file::text(read_named(path)?)
+}
+
+/// A path as it has to be written so that it means the same wherever it is used later.
+///
+/// # Errors
+/// A usage error: the path is empty, or there is no current folder.
+pub fn absolute(path: &Path) -> Result<PathBuf, Error> {
+    std::path::absolute(path).map_err(|error| Error::from_io(path.display(), &error).as_usage())
 }
 
 /// A link on the way to a path that belongs neither to this user nor to root: where somebody else
@@ -100,17 +110,15 @@ pub fn write_named(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 pub fn refuse_link_of_another(path: &Path) -> Result<(), Error> {
     match link_of_another(path) {
         None => Ok(()),
-        Some(link) => Err(Error::refused(format!(
-            "{}: {} is a link of another user's, and nothing is written where it leads; choose a \
-            place of your own",
-            path.display(),
-            link.display()
-        ))),
+        Some(link) => {
+            let said = statement!(catalogue::LINK_OF_ANOTHER, link = link.display());
+            Err(Error::refused(said).at(path.display()))
+        }
     }
 }
 
 fn failed(path: &Path, error: &io::Error) -> Error {
-    Error::from_io(format_args!("writing {}", path.display()), error)
+    Error::from_io(statement!(catalogue::WRITING_FILE, path = path.display()), error)
 }
 
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {

@@ -9,6 +9,7 @@
 //! every crate above speaks of failures with [`Error`].
 
 pub mod block_trace;
+mod catalogue;
 mod error;
 pub mod facts;
 mod file_system_options;

@@ -9,8 +9,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use block::size_text;
+use words::{Text, statement};
 
-use crate::{Error, system};
+use crate::{Error, catalogue, system};
 
 /// A limit of this process's memory, which holds as long as this lives.
 #[derive(Debug)]
@@ -72,21 +73,18 @@ impl Room {
             return Ok(());
         }
         let whose = match &self.cgroup {
-            None => "this machine has available".to_owned(),
-            Some((group, limit)) => format!(
-                "are left of the {} that the cgroup {} may have",
-                size_text(*limit),
-                group.display()
-            ),
+            None => catalogue::MACHINE_HAS.into(),
+            Some((group, limit)) => {
+                let (limit, group) = (size_text(*limit), group.display());
+                statement!(catalogue::CGROUP_HAS, limit = limit, group = group)
+            }
         };
         // Figures for people are whole MiB: not more than is there, not less than is asked for.
         let there = size_text(self.bytes >> 20 << 20);
         let asked = size_text(bytes.div_ceil(1 << 20).saturating_mul(1 << 20));
-        let text = format!(
-            "{what}: {asked} of memory are asked for, and {there} {whose}, of which nine tenths \
-            can be had; make it smaller"
-        );
-        Err(block::Error::new(block::ErrorKind::Invalid, text))
+        let said = catalogue::TOO_MUCH_MEMORY;
+        let text = statement!(said, asked = asked, there = there, whose = whose);
+        Err(block::Error::new(block::ErrorKind::Invalid, text).at(what))
     }
 }
 
@@ -115,20 +113,18 @@ const PROCESSES: &str = "cgroup.procs";
 
 impl Cgroup {
     fn enter(bytes: u64) -> Result<Cgroup, Error> {
-        let refused = |why: String| {
-            Error::usage(format!(
-                "memory {}: no memory cgroup can be made here: {why}",
-                size_text(bytes)
-            ))
+        let refused = |why: Text| {
+            let said = statement!(catalogue::NO_CGROUP, why = why);
+            Error::usage(said).at(format!("memory {}", size_text(bytes)))
         };
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let found = MemoryHierarchy::find(&groups, &system::mounts())
-            .ok_or_else(|| refused("none is mounted".to_owned()))?;
+            .ok_or_else(|| refused(catalogue::NONE_MOUNTED.into()))?;
         let parent = found.parent().map_err(refused)?;
         remove_left_behind(&parent);
         let own = parent.join(format!("{PREFIX}{}", std::process::id()));
         let failed =
-            |path: &Path, error: io::Error| refused(format!("{}: {error}", path.display()));
+            |path: &Path, error: io::Error| refused(block::io_text(&error).at(path.display()));
         fs::create_dir(&own).map_err(|error| failed(&own, error))?;
         let group = Cgroup { own, home: found.home.clone() };
         let limit_file = group.own.join(found.version.limit());
@@ -263,7 +259,7 @@ impl MemoryHierarchy {
     /// In version 2 a cgroup hands the memory controller down only if its `cgroup.subtree_control`
     /// says so, and one that has processes of its own does not: there the new cgroup becomes a
     /// neighbour of this process's own, or of one above it.
-    fn parent(&self) -> Result<PathBuf, String> {
+    fn parent(&self) -> Result<PathBuf, Text> {
         if self.version == Version::One {
             return Ok(self.home.clone());
         }
@@ -273,12 +269,11 @@ impl MemoryHierarchy {
             given.split_ascii_whitespace().any(|controller| controller == "memory")
         };
         let above = self.home.ancestors().take_while(|folder| folder.starts_with(&self.root));
-        above.into_iter().find(hands_down).map(Path::to_owned).ok_or_else(|| {
-            format!(
-                "no cgroup from {} up hands the memory controller down (cgroup.subtree_control)",
-                self.home.display()
-            )
-        })
+        above
+            .into_iter()
+            .find(hands_down)
+            .map(Path::to_owned)
+            .ok_or_else(|| statement!(catalogue::NOT_HANDED_DOWN, folder = self.home.display()))
     }
 }
 
@@ -322,7 +317,7 @@ mod tests {
             root: root.path().to_owned(),
             home: home.clone(),
         };
-        let nowhere = place.parent().unwrap_err();
+        let nowhere = place.parent().unwrap_err().to_string();
         assert!(
             nowhere.contains("cgroup.subtree_control") && nowhere.contains("session-1.scope"),
             "{nowhere}"

@@ -15,9 +15,10 @@ use confine::Confinement;
 use export::{tool, users};
 use rustix::io::Errno;
 use tracing::debug;
+use words::{Text, statement};
 
 use crate::guard::{find_signature, patiently};
-use crate::{Error, file_system_options, make, mount_call, system};
+use crate::{Error, catalogue, file_system_options, make, mount_call, system};
 
 /// A kind of file system, and the tools for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,7 +175,7 @@ impl FileSystem {
         let known = || FILE_SYSTEMS.iter().map(|known| known.name).collect::<Vec<_>>().join(", ");
         let found = FILE_SYSTEMS.iter().find(|known| known.name == name).copied();
         found.ok_or_else(|| {
-            Error::usage(format!("{name}: no such file system; there are {}", known()))
+            Error::usage(statement!(catalogue::NO_SUCH_FILE_SYSTEM, name = name, names = known()))
         })
     }
 
@@ -192,9 +193,9 @@ impl FileSystem {
     /// That it cannot, and what would help.
     pub fn check_mountable(&self) -> Result<(), Error> {
         let Some(missing) = self.missing_driver() else { return Ok(()) };
-        let advice = format!("nothing was changed; {}", missing.remedy(self.package));
-        let advice = advice + ", or take another file system (raidloom check)";
-        Err(Error::refused(format!("{}: {missing}", self.name)).then(advice))
+        let remedy = missing.remedy(self.package);
+        let advice = statement!(catalogue::LEFT_AS_IT_WAS, remedy = remedy);
+        Err(Error::refused(missing.text()).at(self.name).then(advice))
     }
 
     /// Makes one on `device`, which holds nothing, if it can be mounted then.
@@ -217,10 +218,8 @@ impl FileSystem {
         stripe: Option<Stripe>,
     ) -> Result<(), Error> {
         if let Some(found) = holds(device)? {
-            return Err(Error::refused(format!(
-                "{}: it holds something already: {found}",
-                device.display()
-            )));
+            let said = statement!(catalogue::HOLDS_SOMETHING, what = found);
+            return Err(Error::refused(said).at(device.display()));
         }
         self.check_mountable()?;
         let given = self.make_words(options.unwrap_or_default())?.join(" ");
@@ -242,8 +241,10 @@ impl FileSystem {
     /// # Errors
     /// The first that is not.
     pub fn make_words(&self, options: &str) -> Result<Vec<String>, Error> {
-        file_system_options::make_words(self.name, options)
-            .map_err(|refused| Error::usage(format!("options for {}: {refused}", self.maker())))
+        file_system_options::make_words(self.name, options).map_err(|refused| {
+            let place = statement!(catalogue::MAKE_OPTIONS, maker = self.maker());
+            Error::usage(refused.text()).at(place)
+        })
     }
 
     /// Whether one can be mounted with these options, as `mount -o` takes them: asked before one is
@@ -300,8 +301,11 @@ impl FileSystem {
 pub fn check_mount_options(kind: Option<&FileSystem>, options: Option<&str>) -> Result<(), Error> {
     let text = options.unwrap_or_default();
     file_system_options::check_mount(kind.map(|kind| kind.name), text).map_err(|refused| {
-        let of = kind.map_or(String::new(), |kind| format!(" of {}", kind.name));
-        Error::usage(format!("mount options{of}: {refused}"))
+        let place = match kind {
+            Some(kind) => statement!(catalogue::MOUNT_OPTIONS_OF, kind = kind.name),
+            None => catalogue::MOUNT_OPTIONS.into(),
+        };
+        Error::usage(refused.text()).at(place)
     })
 }
 
@@ -317,24 +321,28 @@ pub enum MissingDriver {
 impl MissingDriver {
     /// What helps; `package` has the programs for the file system.
     #[must_use]
-    pub fn remedy(&self, package: &str) -> String {
+    pub fn remedy(&self, package: &str) -> Text {
         match self {
-            MissingDriver::Kernel(kind) => {
-                format!("a kernel with {kind} helps, or the package with its modules")
+            MissingDriver::Kernel(kind) => statement!(catalogue::OTHER_KERNEL, kind = kind),
+            MissingDriver::Program(_) => statement!(catalogue::INSTALL_PACKAGE, package = package),
+        }
+    }
+
+    /// What is missing, in words.
+    #[must_use]
+    pub fn text(&self) -> Text {
+        match self {
+            MissingDriver::Kernel(kind) => statement!(catalogue::KERNEL_LACKS, kind = kind),
+            MissingDriver::Program(program) => {
+                statement!(catalogue::PROGRAM_LACKS, program = program)
             }
-            MissingDriver::Program(_) => format!("`apt-get install {package}` helps"),
         }
     }
 }
 
 impl std::fmt::Display for MissingDriver {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            MissingDriver::Kernel(kind) => {
-                write!(f, "this kernel has neither {kind} nor a module for it")
-            }
-            MissingDriver::Program(program) => write!(f, "{program} is not there"),
-        }
+        write!(f, "{}", self.text())
     }
 }
 
@@ -435,9 +443,7 @@ pub fn holds(device: &Path) -> Result<Option<&'static str>, Error> {
         let size_bytes = io::Seek::seek(&mut file, io::SeekFrom::End(0))?;
         find_signature(&file, size_bytes)
     };
-    look().map_err(|error| {
-        Error::from_io(format_args!("{}: looking what it holds", device.display()), &error)
-    })
+    look().map_err(|error| Error::from_io(catalogue::LOOKING_WHAT, &error).at(device.display()))
 }
 
 /// Where something of this device, or of a partition of it, is mounted.
@@ -461,7 +467,9 @@ pub fn points_of(device: &Path) -> Vec<PathBuf> {
 /// What `umount` says, and a program that still uses it.
 pub fn unmount(point: &Path) -> Result<(), Error> {
     try_unmount(point).map_err(|error| match users::below(point) {
-        Some(user) if is_busy(&error) => error.then(format!("{user} uses it")),
+        Some(user) if is_busy(&error) => {
+            error.then(statement!(catalogue::IN_USE_BY, user = user.to_string()))
+        }
         _ => error,
     })
 }
@@ -474,7 +482,7 @@ fn try_unmount(point: &Path) -> Result<(), Error> {
     match mount_call::expire(point) {
         Ok(()) => Ok(()),
         Err(Errno::BUSY | Errno::AGAIN) => Err(Error::from_io(
-            format_args!("unmounting {}", point.display()),
+            statement!(catalogue::UNMOUNTING, point = point.display()),
             &io::Error::from(Errno::BUSY),
         )),
         Err(_) => Err(error),
@@ -547,7 +555,8 @@ fn said(
     let name = command.get_program().to_string_lossy().into_owned();
     let output = output(command).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
-            Error::failed(format!("{name} is not there: apt-get install {package}"))
+            let said = catalogue::PROGRAM_MISSING;
+            Error::failed(statement!(said, program = &name, package = package))
         }
         _ => Error::from_io(&name, &error),
     })?;
@@ -556,13 +565,12 @@ fn said(
     }
     let said = [output.stderr, output.stdout].concat();
     let said = String::from_utf8_lossy(&said);
-    let line = said
-        .lines()
-        .map(str::trim)
-        .find(|line| !line.is_empty())
-        .unwrap_or("failed and said nothing");
+    let line = said.lines().map(str::trim).find(|line| !line.is_empty());
     let prefix = format!("{name}: ");
-    Err(Error::failed(format!("{prefix}{}", line.strip_prefix(&prefix).unwrap_or(line))))
+    let why = line.map_or(catalogue::SAID_NOTHING.into(), |line| {
+        Text::from(line.strip_prefix(&prefix).unwrap_or(line))
+    });
+    Err(Error::failed(why).at(name))
 }
 
 #[cfg(test)]
@@ -636,7 +644,7 @@ mod tests {
                 "{kind} {filesystems:?} {modules:?}"
             );
         }
-        let advice = |missing: MissingDriver| missing.remedy("exfatprogs");
+        let advice = |missing: MissingDriver| missing.remedy("exfatprogs").to_string();
         let module = advice(MissingDriver::Kernel("exfat".to_owned()));
         assert!(module.contains("a kernel with exfat") && !module.contains("apt-get"), "{module}");
         assert!(advice(MissingDriver::Program("mount.x".to_owned())).contains("apt-get install"));

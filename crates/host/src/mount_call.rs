@@ -17,7 +17,9 @@ use rustix::mount::{
     fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, move_mount, unmount,
 };
 
-use crate::Error;
+use words::{Text, statement};
+
+use crate::{Error, catalogue};
 
 /// Options for the mount itself, and for programs that mount what a table lists: no file system is
 /// asked about them.
@@ -88,9 +90,10 @@ fn set_options(context: &OwnedFd, kind: &str, options: &str) -> Result<(), Error
         };
         set.map_err(|error| {
             let word = value.map_or(key.to_owned(), |value| format!("{key}={value}"));
-            let why = told(context).unwrap_or_else(|| io::Error::from(error).to_string());
-            let text = format!("{kind} does not take the mount option {word}: {why}");
-            Error::usage(text).because(io::Error::from(error))
+            let error = io::Error::from(error);
+            let why = told(context).map_or_else(|| block::io_text(&error), Text::from);
+            let said = catalogue::MOUNT_OPTION_REFUSED;
+            Error::usage(statement!(said, kind = kind, word = word, why = why)).because(error)
         })?;
     }
     Ok(())
@@ -147,8 +150,9 @@ pub(crate) fn mount(
             .map_err(|error| {
                 let error = io::Error::from(error);
                 let why = told(&context).map_or(String::new(), |why| format!("{why}: "));
-                let text = format!("{}: no {kind} that mounts: {why}{error}", device.display());
-                Error::failed(text).because(error)
+                let why = Text::from(why).and(block::io_text(&error));
+                let said = statement!(catalogue::NOT_MOUNTABLE, kind = kind, why = why);
+                Error::failed(said).at(device.display()).because(error)
             })
     };
     Some(mounted())

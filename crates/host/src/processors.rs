@@ -4,7 +4,9 @@ use std::io;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use crate::Error;
+use words::statement;
+
+use crate::{Error, catalogue};
 
 /// This thread, the threads and the processes that it starts run on so many processors only, until
 /// this is dropped: then this thread has all of its own again. Threads of the kernel run anywhere.
@@ -27,10 +29,9 @@ impl Processors {
         let own = (0..CpuSet::MAX_CPU).filter(|number| before.is_set(*number));
         own.take(count).for_each(|number| kept.set(number));
         if count == 0 || (kept.count() as usize) < count {
-            return Err(Error::refused(format!(
-                "{count} processors are wanted, and there are {} here",
-                before.count()
-            )));
+            let here = before.count();
+            let text = statement!(catalogue::FEW_PROCESSORS, wanted = count, here = here);
+            return Err(Error::refused(text));
         }
         sched_setaffinity(None, &kept).map_err(failed)?;
         Ok(Processors { before })

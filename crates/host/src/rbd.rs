@@ -106,7 +106,7 @@ pub fn available() -> Result<String, String> {
     let output = tool::command("qemu-img")
         .args(["info", &format!("json:{image}")])
         .output()
-        .map_err(|error| format!("qemu-img: {error}"))?;
+        .map_err(|error| block::io_text(&error).at("qemu-img").to_string())?;
     match String::from_utf8_lossy(&output.stderr).contains("/dev/null/none: ") {
         true => Ok(format!("{}, with its driver for Ceph", path.display())),
         false => Err(format!("{} has no driver for Ceph", path.display())),

@@ -19,10 +19,12 @@ use results::course::Course;
 use results::{Configuration, Run};
 use serve::Settings;
 
+use crate::catalogue;
 use crate::cell::values::{Consistency, Metadata, Switch};
 use crate::cell::{Axes, Cell, CellFileSystem, Level, shown};
 use crate::run::audited::without_stores;
 use crate::stacks::{self, Leaf, leaves, map_leaves};
+use words::statement;
 
 /// The most configurations that a message names.
 const NAMED_MAX: usize = 8;
@@ -112,18 +114,18 @@ pub fn choose<'a>(run: &'a Run, cell: Option<&str>) -> Result<&'a Configuration,
     let found = if found.len() > 1 { once_each(found) } else { found };
     match found[..] {
         [one] => Ok(one),
-        [] if cell.is_none() => Err(Error::usage(format!(
-            "the run recommends nothing, since it has no answer (`raidloom report` says why); name \
-            one of\n{}",
-            listed(&all)
+        [] if cell.is_none() => {
+            Err(Error::usage(statement!(catalogue::RUN_RECOMMENDS_NOTHING, names = listed(&all))))
+        }
+        [] => Err(Error::usage(statement!(
+            catalogue::NO_CONFIGURATION_OF_RUN,
+            what = what,
+            names = listed(&all)
         ))),
-        [] => Err(Error::usage(format!(
-            "{what} is no configuration of the run; there are\n{}",
-            listed(&all)
-        ))),
-        _ => Err(Error::usage(format!(
-            "{what} is more than one configuration; name one of\n{}",
-            listed(&found)
+        _ => Err(Error::usage(statement!(
+            catalogue::SEVERAL_CONFIGURATIONS,
+            what = what,
+            names = listed(&found)
         ))),
     }
 }
@@ -203,10 +205,11 @@ fn placed(cell: &Cell, ground: &StartTarget) -> Result<Node, Error> {
     };
     let count = is_store.iter().filter(|is_store| !**is_store).count();
     if !ground.members.is_empty() && ground.members.len() != count {
-        return Err(Error::usage(format!(
-            "--member: {} are named, and the configuration has {count}: {}",
-            ground.members.len(),
-            shown(&cell.record.settings, "=", ",")
+        return Err(Error::usage(statement!(
+            catalogue::OTHER_COUNT_OF_MEMBERS,
+            given = ground.members.len(),
+            count = count,
+            names = shown(&cell.record.settings, "=", ",")
         )));
     }
     let mut texts = Vec::new();
@@ -225,18 +228,15 @@ fn replaced(leaf: &Node, named: Option<&Path>, is_store: bool) -> Result<Node, E
     let flag = if is_store { "--store" } else { "--member" };
     match named {
         Some(path) if scheme != "ram" || !is_store => {
-            let path = std::path::absolute(path)
-                .map_err(|error| Error::usage(format!("{}: {error}", path.display())))?;
+            let path = host::files::absolute(path)?;
             let file = Node::file(&path);
             // A store is made of the size that the leaf names.
             let size = options.iter().find(|(name, _)| name == "size" && is_store);
             Ok(size.map_or(file.clone(), |(name, value)| file.with(name, value)))
         }
-        _ if is_made(leaf) => Err(Error::usage(format!(
-            "the run's own files are gone: {flag} names what takes their place"
-        ))),
+        _ if is_made(leaf) => Err(Error::usage(statement!(catalogue::OWN_FILES_GONE, flag = flag))),
         _ if scheme == "model" => {
-            Err(Error::usage(format!("{leaf} is a modelled disk: {flag} names a real one")))
+            Err(Error::usage(statement!(catalogue::MODEL_NOT_STARTED, leaf = leaf, flag = flag)))
         }
         _ => Ok(leaf.clone()),
     }
@@ -251,11 +251,7 @@ fn is_made(leaf: &Node) -> bool {
 fn paths(layer: &Node) -> Result<Vec<PathBuf>, Error> {
     let Node::Layer { children, .. } = layer else { return Ok(Vec::new()) };
     let path = |child: &Node| {
-        child.file_path().ok_or_else(|| {
-            Error::usage(format!(
-                "{child}: superblocks are written to files and disks; --member names some"
-            ))
-        })
+        child.file_path().ok_or_else(|| Error::usage(catalogue::SUPERBLOCKS_NEED_DISKS).at(child))
     };
     children.iter().map(path).collect()
 }

@@ -21,10 +21,53 @@ words::catalogue! {
         "ここで測定する値は 1 つです。複数の値はプランにします(raidloom run --print-plan)";
     NO_KEY: "{suite} has no key `{key}`{hint}", "{suite} にキー `{key}` はありません{hint}";
 
+    FOLDER_IS_PATH: "a folder is a path and nothing else", "フォルダーはパスだけで指定します";
+    NO_FOLDER_OF_NAME: "there is no folder of this name", "この名前のフォルダーはありません";
+    NO_DEVICE_OR_FILE: "it is neither a file nor a block device", "ファイルでもブロックデバイスでもありません";
+    BITMAP_BIT: "{size}: a bit covers less than 4GiB", "{size}: 1 ビットが表せるのは 4GiB 未満です";
+    NOTHING_TO_MOUNT_THERE: "the configuration has no file system that could be mounted there",
+        "この構成に、そこへマウントするファイルシステムはありません";
+    AXIS_NUMBER: "`{text}` is no number", "`{text}` は数ではありません";
+    AXIS_LEVEL: "unknown level `{text}`", "不明なレベル `{text}` です";
+    ONE_OF_WORDS: "`{text}`: expected one of {words}", "`{text}`: {words} のいずれかを指定してください";
+
+    // A guest's processor.
+    PROCESSOR_EXPECTED: "`{text}`: {why}; expected what a request and its bytes cost: call=5us,copy=1GB/s",
+        "`{text}`: {why}。要求とそのバイト数の費用を call=5us,copy=1GB/s のように指定してください";
+    RATE_ENDS: "a rate ends in /s", "速度は /s で終わります";
+    PROCESSOR_PART: "`{part}` is not understood", "`{part}` を解釈できません";
+    COPIES_NOTHING: "nothing would ever be copied", "何もコピーできません";
+    PROCESSOR_BOTH: "both have to be said", "両方とも必要です";
+
     // Plans and runs.
     NO_PLAN: "no file `{name}` here, and no plan of that name came with this program{hint}",
         "ファイル `{name}` はここになく、その名前の付属プランもありません{hint}";
     READING_PLAN: "reading the plan {name}", "プラン {name} の読み取り";
+    READING_PROFILE: "reading the profile {name}", "プロファイル {name} の読み取り";
+    WITH_PROFILE: "with the profile {name}", "プロファイル {name} を使うとき";
+    READING_RESULTS: "reading it", "読み取り";
+    NEITHER_WORK: "neither a profile (title, [[workload]]) nor a recording",
+        "プロファイル(title、[[workload]])でも記録でもありません";
+    NO_CHOSEN_RUN: "it is no run of `raidloom choose`, which keeps its question in {file}",
+        "`raidloom choose` の測定ではありません(質問は {file} に保存されます)";
+    NO_TRIAL_LINE: "this line is no trial ({why}); the file was changed or damaged",
+        "この行は試行ではありません({why})。ファイルが変更されたか壊れています";
+    FILE_IS_DAMAGED: "{why}; the file was changed or damaged", "{why}。ファイルが変更されたか壊れています";
+    RUNS_FOLDER: "the run's folder {folder}", "測定のフォルダー {folder}";
+    FOLDER_NOT_EMPTY: "the run's folder {folder} is not empty; choose one that is empty or not there",
+        "測定のフォルダー {folder} は空ではありません。空のフォルダーか、まだないフォルダーを選んでください";
+    HOLDS_RUN: "{folder} holds a run already; go on with it (raidloom run --resume {folder}) or choose \
+        another folder",
+        "{folder} にはすでに測定があります。続けるか(raidloom run --resume {folder})、別のフォルダーを選んでください";
+    HOLDS_NO_RUN: "{folder} holds no run ({file} is not there); if a run was stopped before it had begun, \
+        start it again",
+        "{folder} に測定がありません({file} がありません)。始まる前に止めたものなら、もう一度始めてください";
+    TARGET_IS_FULL: "the target is full; the files of {suite} are removed",
+        "対象の空きがなくなりました。{suite} のファイルは削除しました";
+    NO_KEPT_STATE: "no state that pull has kept", "pull が保存した状態ではありません";
+    LOG_BESIDE: "log `{log}`: expected the name of a file beside it",
+        "log `{log}`: 同じフォルダーのファイルの名前を指定してください";
+    MAKING_STATE: "making JSON", "状態の JSON の作成";
     GOING_ON: "the run is going on in another process{holder}; wait for it or stop it first",
         "この測定は別のプロセス{holder}で実行中です。終了を待つか、先に止めてください";
     HAS_TRIALS: "{path} holds trials already", "{path} にはすでに試行があります";
@@ -74,14 +117,70 @@ words::catalogue! {
         "中にものがあり、ファイルシステムで隠れてしまいます";
     MOUNTED_ALREADY: "something is mounted there already", "すでに何かがマウントされています";
     ENDED_ON_REQUEST: "ended on request", "指示により終了しました";
-}
 
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn every_message_is_there_in_every_language() {
-        for (name, message) in super::ALL {
-            assert_eq!(message.check(&[]), Ok(()), "{name}");
-        }
-    }
+    // Runs, shards and what is started of them.
+    RUN_RECOMMENDS_NOTHING: "the run recommends nothing, since it has no answer (`raidloom report` says why); name one of\n{names}",
+        "この測定には答えがなく、推奨する構成がありません(理由は `raidloom report`)。次から指定してください\n{names}";
+    NO_CONFIGURATION_OF_RUN: "{what} is no configuration of the run; there are\n{names}",
+        "{what} という構成はこの測定にありません。あるのは\n{names}";
+    SEVERAL_CONFIGURATIONS: "{what} is more than one configuration; name one of\n{names}",
+        "{what} に当てはまる構成が複数あります。次から指定してください\n{names}";
+    OTHER_COUNT_OF_MEMBERS: "--member: {given} are named, and the configuration has {count}: {names}",
+        "--member: {given} 個指定されましたが、構成は {count} 個です: {names}";
+    OWN_FILES_GONE: "the run's own files are gone: {flag} names what takes their place",
+        "測定のファイルはもうありません。代わりのものを {flag} で指定してください";
+    MODEL_NOT_STARTED: "{leaf} is a modelled disk: {flag} names a real one",
+        "{leaf} はモデルのディスクです。実際のものを {flag} で指定してください";
+    SUPERBLOCKS_NEED_DISKS: "superblocks are written to files and disks; --member names some",
+        "スーパーブロックはファイルかディスクに書きます。--member で指定してください";
+    IMAGE_NEEDS_AXIS: "{image} = \"{kind}\" needs the axis {axis}: {what}",
+        "{image} = \"{kind}\" には軸 {axis} が必要です: {what}";
+    NO_LAYOUT_LEFT: "no layout is left: {why}", "構成が残りません: {why}";
+    MD_LAYOUT_EXPECTED: "layout {layout}: expected {expected}", "レイアウト {layout}: 指定できるのは {expected} です";
+    PROGRAM_TO_MAKE: "there is no {program} here, and nothing was changed\n`apt-get install {package}` helps",
+        "ここに {program} がありません。何も変更していません\n`apt-get install {package}` で入ります";
+    ONE_DRIVE_LEFT: "one drive is left, and that is no array", "ドライブが 1 台しか残らず、アレイになりません";
+    WOULD_BE_MEASURED: "these would be measured: only models are asked here",
+        "これらは実測になります。ここで使うのはモデルだけです";
+    NAME_SHARDS: "name the folders of the shards", "シャードのフォルダーを指定してください";
+    NO_SHARD: "it is no shard of a run (raidloom run --shard I/N)",
+        "測定のシャードではありません(raidloom run --shard I/N)";
+    SHARD_UNFINISHED: "shard {shard} has {done} of its {wanted} trials; first: raidloom run --resume {folder}",
+        "シャード {shard} は {wanted} 試行のうち {done} だけです。先に: raidloom run --resume {folder}";
+    SHARDS_DIFFER: "{other} and {one} are shards of different runs: {what}",
+        "{other} と {one} は別の測定のシャードです: {what}";
+    SHARD_MISSING: "shard {number}/{count} is missing", "シャード {number}/{count} がありません";
+    SHARD_TWICE: "shard {number}/{count} is there more than once: {folders}",
+        "シャード {number}/{count} が複数あります: {folders}";
+    RUN_WAS_IMPORTED: "this run was imported: what another tool would have written is in the files that it came from",
+        "この測定は読み込んだものです。ほかのツールの出力は元のファイルにあります";
+    NO_ROWS_OF: "this run has no rows of {suite}", "この測定に {suite} の行がありません";
+    PACKED_TOO_LARGE: "it has {size} bytes, and a packed run has {most} at most there; send the folder",
+        "{size} バイトあり、まとめたものでは最大 {most} バイトです。フォルダーを送ってください";
+    PACKED_THERE: "it is there already; choose another name with -o", "すでにあります。-o で別の名前を指定してください";
+    NO_RUN_PACKED: "{what}; name the folder of a run, or what `raidloom report export` has packed",
+        "{what}。測定のフォルダーか、`raidloom report export` でまとめたファイルを指定してください";
+    NOTHING_MEASURABLE: "nothing of this plan can be measured here: {reasons}",
+        "このプランでここで測定できるものがありません: {reasons}";
+    MOUNT_NEEDS_ROOT: "a file system is mounted, which only root may do: run it as root, or where the plan has modelled disks in a guest (place = \"guest\") ({reason})",
+        "ファイルシステムをマウントできるのは root だけです。root で実行するか、モデルのディスクならゲストの中で行ってください(place = \"guest\")({reason})";
+    OTHER_SCHEMA: "written by another version of raidloom (schema {schema})",
+        "別のバージョンの raidloom で書かれています(schema {schema})";
+    NO_RUN_AT: "there is no run at {folder}", "{folder} に測定がありません";
+    SHARD_NOT_EXTENDED: "how far a run goes on is decided by all of its trials; leave out --until and --more",
+        "どこまで続けるかは全試行で決まります。--until と --more を外してください";
+    LAST_LOOK: "the last look is after {last} blocks, and the run has {blocks}: start a new run, with longer tests or on a quieter machine",
+        "最後の区切りは {last} ブロックで、この測定は {blocks} です。テストを長くするか静かなマシンで、新しく測定してください";
+    PLAN_EDITED: "it was edited after the run had begun, and trials of two plans would stand in one run; put it back as it was, or start a new run with another plan file",
+        "測定を始めてから編集されており、2 つのプランの試行が混ざります。元に戻すか、別のプランとして新しく測定してください";
+    PART_NOT_EXTENDED: "it is shard {shard} of a run, which goes on by all of its trials; leave out --more, --until and --budget",
+        "測定のシャード {shard} で、続け方は全試行で決まります。--more、--until、--budget を外してください";
+    SHARD_OF_OTHER_MACHINE: "shard {shard} was begun on another machine, and what is compared has to be measured on the same one; go on there, or begin it anew in another folder",
+        "シャード {shard} は別のマシンで始められました。比較するものは同じマシンで測定する必要があります。そこで続けるか、別のフォルダーで始め直してください";
+    RUN_UNFINISHED: "the run is not finished, and only a finished one can have more; first: raidloom run --resume {folder}",
+        "測定が完了していません。追加できるのは完了したものだけです。先に: raidloom run --resume {folder}";
+    FOLDER_OF_TWO_RUNS: "its shards are of different runs: {other} is another's",
+        "別々の測定のシャードです: {other} は別の測定のものです";
+    NO_SLURM: "{program} is not there: on a machine of the cluster: apt-get install slurm-client; without Slurm the shards can be run one by one (raidloom run --shard)",
+        "{program} がありません。クラスターのマシンで apt-get install slurm-client。Slurm がなければシャードを 1 つずつ実行できます(raidloom run --shard)";
 }

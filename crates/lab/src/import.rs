@@ -18,6 +18,7 @@ use results::{
     configuration_id,
 };
 
+use crate::catalogue;
 use host::{Error, facts};
 
 /// The axis that tells the files apart.
@@ -45,10 +46,11 @@ pub struct ImportedFile {
 pub fn read_files(paths: &[PathBuf]) -> Result<Vec<ImportedFile>, Error> {
     let mut files: Vec<ImportedFile> = Vec::new();
     for path in paths {
-        let at = |text: String| Error::usage(format!("{}: {text}", path.display()));
-        let bytes =
-            host::files::read_named(path).map_err(|error| at(format!("reading it: {error}")))?;
-        let imported = format::import(&format::decoded(&bytes)).map_err(at)?;
+        let bytes = host::files::read_named(path).map_err(|error| {
+            Error::from_io(catalogue::READING_RESULTS, &error).at(path.display()).as_usage()
+        })?;
+        let imported = format::import(&format::decoded(&bytes));
+        let imported = imported.map_err(|text| Error::usage(text).at(path.display()))?;
         let stem = path
             .file_stem()
             .map_or_else(|| "-".to_owned(), |stem| stem.to_string_lossy().into_owned());

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use host::Error;
 use results::{Host, MACHINES_MIN, Run};
 
+use crate::catalogue;
 use crate::shard::{self, Shard};
 use crate::{run, whole};
+use words::statement;
 
 /// What shards were joined to.
 #[derive(Debug)]
@@ -33,7 +35,7 @@ pub fn merge(folders: &[PathBuf], output: &Path) -> Result<MergedRun, Error> {
         named(folders)?.iter().map(|folder| read(folder)).collect::<Result<Vec<_>, _>>()?;
     refuse_different(&parts)?;
     let Some(first) = parts.first() else {
-        return Err(Error::usage("name the folders of the shards"));
+        return Err(Error::usage(catalogue::NAME_SHARDS));
     };
     let count = first.shard.count();
     refuse_incomplete(&parts, count)?;
@@ -71,17 +73,19 @@ fn named(folders: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
 /// Reads a shard, which has to be finished.
 fn read(folder: &Path) -> Result<MeasuredShard, Error> {
     let shown = folder.display();
-    let part = run::read_part(folder)?.ok_or_else(|| {
-        Error::usage(format!("{shown}: it is no shard of a run (raidloom run --shard I/N)"))
-    })?;
+    let part =
+        run::read_part(folder)?.ok_or_else(|| Error::usage(catalogue::NO_SHARD).at(&shown))?;
     let (shard, run) = (part.shard, run::read(folder)?);
     let wanted = shard.trials(&run.plan);
     if run.trials.len() < wanted {
-        return Err(Error::usage(format!(
-            "{shown}: shard {shard} has {} of its {wanted} trials; first: raidloom run \
-            --resume {shown}",
-            run.trials.len()
-        )));
+        return Err(Error::usage(statement!(
+            catalogue::SHARD_UNFINISHED,
+            shard = shard.to_string(),
+            done = run.trials.len(),
+            wanted = wanted,
+            folder = &shown
+        ))
+        .at(&shown));
     }
     Ok(MeasuredShard { folder: folder.to_owned(), shard, machine: part.machine, run })
 }
@@ -96,7 +100,12 @@ fn refuse_different(parts: &[MeasuredShard]) -> Result<(), Error> {
     for part in parts {
         let differs = |what: &str| {
             let (one, other) = (first.folder.display(), part.folder.display());
-            Error::usage(format!("{other} and {one} are shards of different runs: {what}"))
+            Error::usage(statement!(
+                catalogue::SHARDS_DIFFER,
+                other = other,
+                one = one,
+                what = what
+            ))
         };
         if part.run.plan != first.run.plan {
             return Err(differs("their plans differ"));
@@ -121,11 +130,19 @@ fn refuse_incomplete(parts: &[MeasuredShard], count: u32) -> Result<(), Error> {
             of_number.map(|part| part.folder.display().to_string()).collect();
         match folders.len() {
             1 => (),
-            0 => return Err(Error::usage(format!("shard {number}/{count} is missing"))),
+            0 => {
+                return Err(Error::usage(statement!(
+                    catalogue::SHARD_MISSING,
+                    number = number,
+                    count = count
+                )));
+            }
             _ => {
-                return Err(Error::usage(format!(
-                    "shard {number}/{count} is there more than once: {}",
-                    folders.join(", ")
+                return Err(Error::usage(statement!(
+                    catalogue::SHARD_TWICE,
+                    number = number,
+                    count = count,
+                    folders = folders.join(", ")
                 )));
             }
         }

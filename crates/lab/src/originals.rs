@@ -16,9 +16,11 @@ use bench::suite::{Suite, Value, copy, crystal};
 use results::doubt::{self, Bearing};
 use results::{Clock, Configuration, Doubt, Plan, Run, Trial, Workload};
 
+use crate::catalogue;
 use crate::import::SOURCE;
 use crate::plan::suite;
 use host::Error;
+use words::statement;
 
 /// The workloads of one suite that a run has, by the name in front of them; and its trials.
 struct SuiteWorkloads<'a> {
@@ -31,17 +33,14 @@ impl<'a> SuiteWorkloads<'a> {
     fn of(run: &'a Run, wanted: &Suite) -> Result<SuiteWorkloads<'a>, Error> {
         // Of the settings behind its figures it knows nothing.
         if run.plan.axes.iter().any(|axis| axis.name == SOURCE) {
-            return Err(Error::usage(
-                "this run was imported: what another tool would have written is in the files that \
-                it came from",
-            ));
+            return Err(Error::usage(catalogue::RUN_WAS_IMPORTED));
         }
         let groups = suite::groups(&run.plan).into_iter().map(|group| {
             group.into_iter().map(|index| &run.plan.workloads[index]).collect::<Vec<_>>()
         });
         let groups: Vec<_> = groups.filter(|group| group[0].suite == wanted.name).collect();
         if groups.is_empty() {
-            return Err(Error::usage(format!("this run has no rows of {}", wanted.name)));
+            return Err(Error::usage(statement!(catalogue::NO_ROWS_OF, suite = wanted.name)));
         }
         Ok(SuiteWorkloads { run, groups })
     }

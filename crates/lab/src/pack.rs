@@ -19,7 +19,9 @@ use regex_lite::{Captures, Regex};
 use results::{cell_id, configuration_id};
 use serde_json::Value;
 use stack::table::ValueKind;
+use words::{Text, statement};
 
+use crate::catalogue;
 use crate::run::{self, COURSE, HOST, NOTES, PLAN, PLAN_TEXT, SHARD, SUMS, TRIALS};
 
 /// What a packed run consists of. Reports are made anew from it, and what pulls have kept is large.
@@ -79,12 +81,12 @@ pub fn pack(folder: &Path, output: &Path, names: &Names) -> Result<PackSummary, 
     for name in FILES {
         match run::read_file(folder, name) {
             Ok(bytes) if bytes.len() as u64 > most_bytes(name) => {
-                return Err(Error::usage(format!(
-                    "{}: it has {} bytes, and a packed run has {} at most there; send the folder",
-                    folder.join(name).display(),
-                    bytes.len(),
-                    most_bytes(name)
-                )));
+                return Err(Error::usage(statement!(
+                    catalogue::PACKED_TOO_LARGE,
+                    size = bytes.len(),
+                    most = most_bytes(name)
+                ))
+                .at(folder.join(name).display()));
             }
             Ok(bytes) => files.push((name, bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => (),
@@ -106,10 +108,9 @@ pub fn pack(folder: &Path, output: &Path, names: &Names) -> Result<PackSummary, 
     let file =
         OpenOptions::new().write(true).create_new(true).open(output).map_err(
             |error| match error.kind() {
-                io::ErrorKind::AlreadyExists => Error::usage(format!(
-                    "{}: it is there already; choose another name with -o",
-                    output.display()
-                )),
+                io::ErrorKind::AlreadyExists => {
+                    Error::usage(catalogue::PACKED_THERE).at(output.display())
+                }
                 _ => failed(&error),
             },
         )?;
@@ -185,10 +186,7 @@ pub fn open(path: &Path) -> Result<OpenRun, Error> {
     }
     let failed = |error: &io::Error| Error::from_io(path.display(), error);
     let strange = |what: &str| {
-        Error::usage(format!(
-            "{}: {what}; name the folder of a run, or what `raidloom report export` has packed",
-            path.display()
-        ))
+        Error::usage(statement!(catalogue::NO_RUN_PACKED, what = what)).at(path.display())
     };
     let file = File::open(path).map_err(|error| failed(&error))?;
     let too_long = |name: &str| {
@@ -349,7 +347,7 @@ impl Scrub {
 
     /// A file of a run, in the order of [`FILES`]: the plan says what configurations are called.
     fn file(&mut self, name: &str, bytes: &[u8]) -> Result<Vec<u8>, Error> {
-        let wrong = |error: serde_json::Error| Error::usage(format!("{name}: {error}"));
+        let wrong = |error: serde_json::Error| Error::usage(Text::verbatim(&error)).at(name);
         match name {
             NOTES => Ok(self.text(&String::from_utf8_lossy(bytes)).into_bytes()),
             TRIALS => {

@@ -5,32 +5,34 @@ use std::sync::Arc;
 use bench::processor::{OnProcessor, Processor};
 use block::Device;
 use stack::size;
+use words::{Text, statement};
+
+use crate::catalogue;
 
 /// Reads `call=5us,copy=1GB/s`.
 ///
 /// # Errors
 /// One line: what is wrong, and what would be right.
-pub fn parse(text: &str) -> Result<Processor, String> {
-    let wrong = |why: &str| {
-        format!("`{text}`: {why}; expected what a request and its bytes cost: call=5us,copy=1GB/s")
-    };
+pub fn parse(text: &str) -> Result<Processor, Text> {
+    let wrong = |why: Text| statement!(catalogue::PROCESSOR_EXPECTED, text = text, why = why);
     let (mut call, mut copy) = (None, None);
     for part in text.split([',', ' ']).filter(|part| !part.is_empty()) {
         match part.split_once('=') {
             Some(("call", time)) if call.is_none() => {
-                call = Some(size::parse_duration(time).map_err(|error| error.to_string())?);
+                call = Some(size::parse_duration(time)?);
             }
             Some(("copy", rate)) if copy.is_none() => {
-                let rate = rate.strip_suffix("/s").ok_or_else(|| wrong("a rate ends in /s"))?;
-                copy = Some(size::parse(rate).map_err(|error| error.to_string())?.bytes);
+                let rate = rate.strip_suffix("/s");
+                let rate = rate.ok_or_else(|| wrong(catalogue::RATE_ENDS.into()))?;
+                copy = Some(size::parse(rate)?.bytes);
             }
-            _ => return Err(wrong(&format!("`{part}` is not understood"))),
+            _ => return Err(wrong(statement!(catalogue::PROCESSOR_PART, part = part))),
         }
     }
     match (call, copy) {
-        (Some(_), Some(0)) => Err(wrong("nothing would ever be copied")),
+        (Some(_), Some(0)) => Err(wrong(catalogue::COPIES_NOTHING.into())),
         (Some(call), Some(copy_bytes_per_second)) => Ok(Processor { call, copy_bytes_per_second }),
-        _ => Err(wrong("both have to be said")),
+        _ => Err(wrong(catalogue::PROCESSOR_BOTH.into())),
     }
 }
 
@@ -69,7 +71,7 @@ mod tests {
             ("call=5us,call=6us,copy=1GB/s", "`call=6us` is not understood"),
             ("fast", "`fast` is not understood"),
         ] {
-            let error = parse(text).expect_err(text);
+            let error = parse(text).expect_err(text).to_string();
             assert!(error.contains(expected), "{text}: {error}");
         }
     }

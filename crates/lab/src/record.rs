@@ -16,7 +16,7 @@ use std::thread::{self, JoinHandle};
 use results::Trial;
 
 use host::Error;
-use words::statement;
+use words::{Text, statement};
 
 use crate::catalogue;
 
@@ -58,11 +58,8 @@ pub(crate) fn read_lines(path: &Path, mut from: impl BufRead) -> Result<Lines, E
             Ok(_) => unreachable!("a line without its end is the last"),
             Err(error) => {
                 let number = lines.trials.len() + 1;
-                let text = format!(
-                    "{}:{number}: this line is no trial ({error}); the file was changed or damaged",
-                    path.display()
-                );
-                return Err(Error::failed(text));
+                let text = statement!(catalogue::NO_TRIAL_LINE, why = Text::verbatim(&error));
+                return Err(Error::failed(text).at(format!("{}:{number}", path.display())));
             }
         }
         lines.whole_bytes += length as u64;

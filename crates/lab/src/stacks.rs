@@ -16,17 +16,19 @@ use std::sync::{Mutex, PoisonError};
 use array::md::{Superblock, TimeStamp};
 use block::{Error as BlockError, Info, Node, SECTOR_BYTES};
 use mdtools::NewArraySettings;
+use stack::size::UnitError;
 use stack::{ModelledStack, OpenFiles};
 
+use crate::catalogue;
 use host::Error;
 use host::guard::{Consent, Guard};
 use host::limits::{OF_STACKS, Room};
 
 pub(crate) use stack::size::text as size_text;
 
-/// Reads a size in bytes; the error is one line for people.
-pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
-    stack::size::parse(text).map(|size| size.bytes).map_err(|error| error.to_string())
+/// Reads a size in bytes.
+pub(crate) fn parse_size(text: &str) -> Result<u64, UnitError> {
+    stack::size::parse(text).map(|size| size.bytes)
 }
 
 /// The scheme of a folder that is there already, in which suites work.
@@ -50,21 +52,10 @@ pub(crate) fn parse(text: &str) -> Result<Node, Error> {
     if let Some((FOLDER, path)) = text.split_once(':') {
         // Its path is written as a file's is.
         let file = parse(&format!("file:{path}"))?.file_path();
-        let no_path = || Error::usage(format!("{text}: a folder is a path and nothing else"));
+        let no_path = || Error::usage(catalogue::FOLDER_IS_PATH).at(text);
         return file.map(|path| folder(&path)).ok_or_else(no_path);
     }
-    stack::parse(text).map_err(|error| {
-        let hint = error.hint.as_ref().map_or(String::new(), |hint| format!("; {hint}"));
-        let found = if error.found.is_empty() {
-            "the text ends".to_owned()
-        } else {
-            format!("found `{}`", error.found)
-        };
-        Error::usage(format!(
-            "stack text `{text}`, byte {}: {found}, expected {}{hint}",
-            error.position, error.expected
-        ))
-    })
+    stack::parse(text).map_err(|error| Error::usage(error.line()))
 }
 
 /// Whether every leaf is a modelled disk, or memory beside such with a modelled time, so that it
@@ -274,7 +265,7 @@ impl OpenFiles for DryFiles<'_> {
 /// What is free in a folder, in bytes.
 fn free_bytes(folder: &Path) -> Result<u64, Error> {
     if !folder.is_dir() {
-        return Err(Error::usage(format!("{}: there is no folder of this name", folder.display())));
+        return Err(Error::usage(catalogue::NO_FOLDER_OF_NAME).at(folder.display()));
     }
     let system = rustix::fs::statvfs(folder)
         .map_err(|error| Error::from_io(folder.display(), &error.into()))?;
@@ -432,7 +423,7 @@ fn leaf(node: &Node) -> Result<Leaf, Error> {
     }
     let size = options.iter().find(|(name, _)| name == "size");
     let size_bytes = size
-        .map(|(_, text)| parse_size(text).map_err(|text| Error::usage(format!("{node}: {text}"))))
+        .map(|(_, text)| parse_size(text).map_err(|error| Error::usage(error).at(node.to_string())))
         .transpose()?;
     if let Some(made) = MadeFile::parse(address, size_bytes.unwrap_or(0)) {
         return Ok(Leaf::Made(made));
@@ -451,16 +442,13 @@ pub(crate) const READ_ONLY: &str = "read_only";
 /// The size of a file or block device, without opening it for writing.
 fn existing_bytes(path: &Path) -> Result<u64, Error> {
     use std::io::Seek;
-    let failed = |error: std::io::Error| Error::usage(format!("{}: {error}", path.display()));
+    let failed = |error: std::io::Error| Error::from_io(path.display(), &error).as_usage();
     let data = fs::metadata(path).map_err(failed)?;
     if data.is_file() {
         return Ok(data.len());
     }
     if host::system::block_number(path).is_none() {
-        return Err(Error::usage(format!(
-            "{}: it is neither a file nor a block device",
-            path.display()
-        )));
+        return Err(Error::usage(catalogue::NO_DEVICE_OR_FILE).at(path.display()));
     }
     fs::File::open(path)
         .and_then(|mut device| device.seek(std::io::SeekFrom::End(0)))

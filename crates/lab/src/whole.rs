@@ -8,10 +8,12 @@ use host::Error;
 use results::{Plan, Run};
 use serde::Serialize;
 
+use crate::catalogue;
 use crate::now::{self, RunPosition, Stage};
 use crate::run;
 use crate::shard::Shard;
 use crate::slurm::job::{self, Job};
+use words::statement;
 
 /// A shard at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -77,11 +79,11 @@ impl ShardSet {
             let read = run::read(&path)?;
             let is_same = plan.as_ref().is_none_or(|plan| *plan == read.plan);
             if shard.count() != count || !is_same {
-                return Err(Error::usage(format!(
-                    "{}: its shards are of different runs: {} is another's",
-                    folder.display(),
-                    path.display()
-                )));
+                return Err(Error::usage(statement!(
+                    catalogue::FOLDER_OF_TWO_RUNS,
+                    other = path.display()
+                ))
+                .at(folder.display()));
             }
             plan.get_or_insert_with(|| read.plan.clone());
             if let Some((other, _)) = parts.insert(shard.number(), (path.clone(), read)) {

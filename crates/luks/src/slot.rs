@@ -75,7 +75,7 @@ impl Derivation {
             return Err(damaged("no Argon2"));
         };
         let params = Params::new(*memory_kib, *passes, *parallelism, None)
-            .map_err(|error| damaged(&format!("Argon2: {error}")))?;
+            .map_err(|wrong| damaged(&format!("Argon2: {wrong}")))?;
         Ok(Argon2::new(*algorithm, Version::V0x13, params))
     }
 
@@ -88,7 +88,7 @@ impl Derivation {
             Derivation::Argon2 { salt, .. } => self
                 .argon2()?
                 .hash_password_into(passphrase.bytes(), salt, &mut key)
-                .map_err(|error| Error::new(ErrorKind::Other, format!("Argon2: {error}")))?,
+                .map_err(|error| Error::with_source(ErrorKind::Other, "Argon2", error))?,
         }
         Ok(key)
     }

@@ -11,8 +11,10 @@ use std::path::Path;
 
 use array::md::{Assembly, Candidate, Layout, Level, Role, Slot, Startability};
 use block::Node;
+use words::{Message, Text};
 
 use super::{ArrayCondition, ArrayStatus, MemberPlace, MemberSource, SECTOR_BYTES, layer_name};
+use crate::catalogue;
 use host::Error;
 
 /// What a member of an array lies on.
@@ -175,40 +177,27 @@ impl Group {
         let assembly = self.assembly.as_ref().map_err(|reason| Error::usage(reason.clone()))?;
         let only_read = opening.read_only || opening.overlay.is_some();
         let reads_wrong = only_read && assembly.reads_wrong_without_log();
+        let refuse = |why: Text, advice: Option<Message>| {
+            let text = advice.into_iter().fold(why, |text, advice| text.and("; ").and(advice));
+            Err(Error::refused(text).at(&assembly.name))
+        };
         match &assembly.start {
             Startability::Ready if reads_wrong && !opening.force => {
-                let advice = "--force reads it all the same";
-                return Err(Error::refused(format!(
-                    "{}: {}; {advice}",
-                    assembly.name,
-                    Assembly::WITHOUT_LOG
-                )));
+                let why = Text::from(Assembly::WITHOUT_LOG);
+                return refuse(why, Some(catalogue::FORCE_READS));
             }
             Startability::Ready => (),
             Startability::ReadOnly(_) if only_read => (),
             Startability::ReadOnlyOrForce(_) if only_read || opening.force => (),
             Startability::NeedsForce(_) if opening.force => (),
             Startability::ReadOnly(reasons) => {
-                let advice = "it can be read: --read-only, or --overlay DIR to try out writes";
-                return Err(Error::refused(format!(
-                    "{}: {}; {advice}",
-                    assembly.name,
-                    reasons.join("; ")
-                )));
-            }
-            Startability::ReadOnlyOrForce(reasons) => {
-                return Err(Error::refused(format!("{}: {}", assembly.name, reasons.join("; "))));
+                return refuse(Text::joined(reasons, "; "), Some(catalogue::CAN_BE_READ));
             }
             Startability::NeedsForce(reasons) => {
-                let advice = "--force starts it all the same";
-                return Err(Error::refused(format!(
-                    "{}: {}; {advice}",
-                    assembly.name,
-                    reasons.join("; ")
-                )));
+                return refuse(Text::joined(reasons, "; "), Some(catalogue::FORCE_STARTS));
             }
-            Startability::Refused(reasons) => {
-                return Err(Error::refused(format!("{}: {}", assembly.name, reasons.join("; "))));
+            Startability::ReadOnlyOrForce(reasons) | Startability::Refused(reasons) => {
+                return refuse(Text::joined(reasons, "; "), None);
             }
         }
         let node = self.tree(assembly, |member| member.stack(opening))?;

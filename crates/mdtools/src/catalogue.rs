@@ -13,9 +13,9 @@ words::catalogue! {
         "アレイ: {name}    状態: {state}    構成: {layout}";
     STATUS_UUID: "  uuid: {uuid}    metadata: {metadata}, events {events}",
         "  UUID: {uuid}    メタデータ: {metadata}、イベント {events}";
-    STATUS_SIZE: "  size: {size}", "  容量: {size}";
+    ARRAY_SIZE: "  size: {size}", "  容量: {size}";
     SIZE_UNKNOWN: "unknown", "不明";
-    STATUS_NOTE: "  note: {note}", "  注記: {note}";
+    ARRAY_NOTE: "  note: {note}", "  注記: {note}";
     STATUS_ACTION: "action: {action}", "  対処: {action}";
     MEMBER_HEAD: "MEMBER", "メンバー";
     STATE_HEAD: "STATE", "状態";
@@ -42,15 +42,52 @@ words::catalogue! {
     MEMBER_UNDECIDED: "UNDECIDED", "未確定";
     MEMBER_SPARE: "SPARE", "予備";
     MEMBER_JOURNAL: "JOURNAL", "ジャーナル";
+    READING_FOLDER: "reading the folder", "フォルダーの読み取り";
     MEMBER_UNUSED: "UNUSED", "未使用";
-}
 
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn every_message_is_there_in_every_language() {
-        for (name, message) in super::ALL {
-            assert_eq!(message.check(&[]), Ok(()), "{name}");
-        }
-    }
+    // What is refused.
+    NO_MEANING_MADE: "{option} has no meaning for an array that is made; chunk and layout have",
+        "{option} は作成するアレイでは無効です。指定できるのは chunk と layout です";
+    NO_MEMBER_FILE: "no such file; --size SIZE makes the members that are not there",
+        "そのようなファイルはありません。--size SIZE でメンバーのファイルを作成します";
+    NO_FILE_OF_PART: "no such file, of which it could be a part", "元になるファイルがありません";
+    NOTHING_MADE: "ended on request: nothing was made", "指示により終了しました。何も作成していません";
+    ALL_MISSING: "every member is missing; name at least one", "すべてのメンバーが missing です。1 つ以上指定してください";
+    CHUNK_TOO_LARGE: "the chunk is too large", "チャンクが大きすぎます";
+    NO_ROOM_FOR_CONTAINER: "the array holds {size}, and a container takes {own} of it for itself",
+        "アレイの容量は {size} で、コンテナー自体が {own} を使います";
+    CONSISTENCY_WORDS: "expected resync, bitmap or ppl", "resync、bitmap、ppl のいずれかを指定してください";
+    TWO_ARRAYS: "{first} is of array {one} and {second} of array {two} (set_uuid): name the members of one array",
+        "{first} はアレイ {one} のもので、{second} はアレイ {two} のものです(set_uuid)。1 つのアレイのメンバーを指定してください";
+    MEMBERS_TO_GUESS: "{count} members are named; it takes 2 to {most}",
+        "{count} 個のメンバーが指定されました。2〜{most} 個必要です";
+    NOTHING_TO_HOLD_AGAINST: "all but one member are missing: there is nothing to compare",
+        "1 つを除くすべてのメンバーが欠けており、比べるものがありません";
+    NO_MEMBER_KIND: "a member is a file, a block device, or a drive of another machine",
+        "メンバーにできるのはファイル、ブロックデバイス、別のマシンのドライブです";
+    OPTION_NO_MEANING: "{name} has no meaning here; offset and size have",
+        "{name} はここでは無効です。指定できるのは offset と size です";
+    FILE_ENDS_BEFORE: "the file ends before that", "ファイルはその手前で終わります";
+    FORCE_READS: "--force reads it all the same", "--force ならそれでも読めます";
+    FORCE_STARTS: "--force starts it all the same", "--force ならそれでも起動します";
+    CAN_BE_READ: "it can be read: --read-only, or --overlay DIR to try out writes",
+        "読み取りはできます: --read-only、または --overlay DIR で書き込みを試せます";
+
+    // Work that keeps an array up.
+    MEMBER_DONE: "member {member}, {percent} % done", "メンバー {member}、{percent} % 完了";
+    PERCENT_DONE: "{percent} % done", "{percent} % 完了";
+    SIZE_DONE: "{size} done", "{size} 完了";
+    WORK_PAUSED: ", paused", "、一時停止中";
+    WORK_PACE: ", {rate} MB/s", "、{rate} MB/s";
+    WORK_LEFT: ", about {time} left", "、残り約 {time}";
+    FOUND_DIFFERING: "{count} sectors did not agree", "{count} セクターが不一致";
+    MEMBER_WRONG: "member {member} is wrong at {places}", "メンバー {member} は {places} が不正";
+    MEMBER_MENDED: "member {member} was mended at {places}", "メンバー {member} は {places} を修復";
+    NOBODY_KNOWS_WHO: "nothing tells which member is wrong at {places}{what}",
+        "{places} はどのメンバーが不正か判別できません{what}";
+    AND_LEFT_AS_IT_IS: " and it was left as it is", "(そのままにしました)";
+    AND_MADE_TO_AGREE: " and it was made to agree with the data or the first copy",
+        "(データまたは最初の複製に合わせました)";
+    BYTES_NOT_RESTORED: "{count} bytes could not be restored", "{count} バイトは復元できません";
+    MORE_PLACES: " and more places ({size} in all)", " ほか(合計 {size})";
 }

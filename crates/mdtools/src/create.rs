@@ -11,6 +11,7 @@
 //! of its own members. So what the array above writes to it lies where its level puts it, parity,
 //! copies and all, and nothing is on a member before all of it is known.
 
+use crate::catalogue;
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
@@ -37,6 +38,7 @@ use host::guard::{Access, Guard, marked_ranges};
 use host::limits::Room;
 use host::{Error, facts};
 use stack::{BuildContext, NoFiles, OpenFiles, Stack};
+use words::{Text, statement};
 
 /// What to make besides the format's own settings.
 #[derive(Clone, Debug)]
@@ -159,10 +161,11 @@ impl CreateMember {
                     )));
                 }
                 _ => {
-                    return Err(Error::usage(format!(
-                        "{name}: {option} has no meaning for an array that is made; chunk and \
-                        layout have"
-                    )));
+                    return Err(Error::usage(statement!(
+                        catalogue::NO_MEANING_MADE,
+                        option = option
+                    ))
+                    .at(name));
                 }
             }
         }
@@ -242,12 +245,10 @@ pub fn create_announced(
     let is_absent = |source: &&MemberSource| source.path().is_some_and(|path| !path.exists());
     let absent: Vec<&MemberSource> = sources.iter().copied().filter(is_absent).collect();
     if let (Some(source), None) = (absent.first(), wanted.create_bytes) {
-        return Err(Error::usage(format!(
-            "{source}: no such file; --size SIZE makes the members that are not there"
-        )));
+        return Err(Error::usage(catalogue::NO_MEMBER_FILE).at(*source));
     }
     if let Some(part) = absent.iter().find(|source| !source.is_whole()) {
-        return Err(Error::usage(format!("{part}: no such file, of which it could be a part")));
+        return Err(Error::usage(catalogue::NO_FILE_OF_PART).at(*part));
     }
     // Fresh files are zero, and zero is in sync with zero at every level.
     let in_sync = wanted.assume_clean || absent.len() == sources.len();
@@ -268,7 +269,7 @@ pub fn create_announced(
 
 fn check_stop(stop: &AtomicBool) -> Result<(), Error> {
     if stop.load(Ordering::Relaxed) {
-        return Err(Error::failed("ended on request: nothing was made"));
+        return Err(Error::failed(catalogue::NOTHING_MADE));
     }
     Ok(())
 }
@@ -392,10 +393,7 @@ impl CreationContext {
             .chain(spares.iter().map(|spare| (spare, Role::Spare)))
             .collect();
         if present.is_empty() {
-            return Err(Error::usage(format!(
-                "{}: every member is missing; name at least one",
-                shape.name
-            )));
+            return Err(Error::usage(catalogue::ALL_MISSING).at(&shape.name));
         }
         let opened = present
             .iter()
@@ -417,7 +415,7 @@ impl CreationContext {
             level: shape.level,
             layout: shape.layout,
             chunk_sectors: u32::try_from(shape.chunk_bytes / SECTOR_BYTES)
-                .map_err(|_| Error::usage("the chunk is too large"))?,
+                .map_err(|_| Error::usage(catalogue::CHUNK_TOO_LARGE))?,
             raid_disks: shape.members.len() as u32,
             members,
             consistency: shape.consistency,
@@ -452,10 +450,10 @@ impl CreationContext {
         let Some(size_bytes) =
             info.size_bytes.checked_sub(DATA_OFFSET_BYTES).filter(|bytes| *bytes > 0)
         else {
-            return Err(Error::usage(format!(
-                "the array holds {}, and a container takes {} of it for itself",
-                size_text(info.size_bytes),
-                size_text(DATA_OFFSET_BYTES)
+            return Err(Error::usage(statement!(
+                catalogue::NO_ROOM_FOR_CONTAINER,
+                size = size_text(info.size_bytes),
+                own = size_text(DATA_OFFSET_BYTES)
             )));
         };
         let plain = PassphraseCost::default();
@@ -619,10 +617,8 @@ impl NewArraySettings {
             "resync" => Ok(Consistency::Resync),
             "bitmap" => Ok(Consistency::Bitmap { chunk_bytes: self.bitmap_chunk_bytes }),
             "ppl" => Ok(Consistency::Ppl),
-            other => Err(block::Error::new(
-                ErrorKind::Invalid,
-                format!("consistency {other}: expected resync, bitmap or ppl"),
-            )),
+            other => Err(block::Error::new(ErrorKind::Invalid, catalogue::CONSISTENCY_WORDS)
+                .at(format!("consistency {other}"))),
         }
     }
 
@@ -713,7 +709,7 @@ impl NewArraySettings {
     }
 }
 
-fn invalid(text: String) -> block::Error {
+fn invalid(text: impl Into<Text>) -> block::Error {
     block::Error::new(ErrorKind::Invalid, text)
 }
 
@@ -727,7 +723,7 @@ fn shape(layer: &Node) -> Result<(Level, Layout, u64), block::Error> {
     };
     let level = level(name).ok_or_else(|| invalid(format!("{name}: it is no array")))?;
     let chunk_bytes = match option("chunk") {
-        Some(text) => stack::size::parse(text).map_err(|error| invalid(error.to_string()))?.bytes,
+        Some(text) => stack::size::parse(text).map_err(invalid)?.bytes,
         None if level.has_chunks() => CHUNK_BYTES,
         None => 0,
     };

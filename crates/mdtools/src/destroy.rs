@@ -1,5 +1,6 @@
 //! Members that are to be members no more: their superblocks are erased.
 
+use crate::catalogue;
 use array::md::uuid_text;
 
 use super::overwrite::{Image, Overwrite, overwrite};
@@ -7,6 +8,7 @@ use super::source::Purpose;
 use super::{ExaminedPath, MemberSource, SECTOR_BYTES, SUPERBLOCK_BYTES, bitmap_offset, examine};
 use host::Error;
 use host::guard::Guard;
+use words::statement;
 
 /// A member whose superblocks were erased.
 #[derive(Clone, Debug)]
@@ -43,10 +45,12 @@ pub fn destroy<S: Clone + Into<MemberSource>>(
             uuids(examined).map(|uuid| uuid_text(&uuid)).unwrap_or_default()
         };
         let (first, one, two) = (&examined[0].source, text(&examined[0]), text(other));
-        return Err(Error::usage(format!(
-            "{first} is of array {one} and {} of array {two} (set_uuid): name the members of one \
-            array",
-            other.source
+        return Err(Error::usage(statement!(
+            catalogue::TWO_ARRAYS,
+            first = first,
+            one = one,
+            second = &other.source,
+            two = two
         )));
     }
     let open = |ExaminedPath { source, .. }: &ExaminedPath| source.open(guard, Purpose::Write);

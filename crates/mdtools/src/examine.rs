@@ -11,6 +11,7 @@ use array::md::{self, BitmapHeader, Candidate, ChecksumVerdict, Superblock, Vers
 use super::partitions::{Partition, partitions};
 use super::source::{Purpose, Region};
 use super::{MemberSource, SECTOR_BYTES, SUPERBLOCK_BYTES};
+use crate::catalogue;
 use host::Error;
 use host::guard::Guard;
 use stack::Identity;
@@ -240,7 +241,7 @@ pub fn members_in(words: &[PathBuf]) -> Result<Vec<MemberSource>, Error> {
 
 fn in_folder(folder: &Path) -> Result<Vec<MemberSource>, Error> {
     let failed = |error: io::Error| {
-        Error::usage(format!("{}: reading the folder: {error}", folder.display()))
+        Error::from_io(catalogue::READING_FOLDER, &error).at(folder.display()).as_usage()
     };
     let entries: Result<Vec<_>, io::Error> = fs::read_dir(folder).map_err(failed)?.collect();
     let mut paths: Vec<PathBuf> =

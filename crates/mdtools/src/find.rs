@@ -22,6 +22,7 @@ use super::MemberSource;
 use super::assemble::{AssemblyOptions, Group, GroupMember};
 use super::examine::{is_partition_of, look};
 use host::guard::Guard;
+use words::Text;
 
 /// How many arrays are looked into at most: one is looked into again when another member of it was
 /// found on top of an array.
@@ -277,16 +278,15 @@ impl Search<'_> {
         let stacks: Vec<Stack> = stacks.collect::<Option<_>>()?;
         let devices: Vec<Option<Arc<dyn Device>>> =
             stacks.iter().map(|stack| Some(Arc::clone(&stack.device))).collect();
-        let look = |read_only: bool, force: bool| {
+        let look = |read_only: bool, force: bool| -> Result<(), Text> {
             let opening = AssemblyOptions { read_only, overlay: None, force };
-            group.check_members(assembly, opening).map_err(|error| error.to_string())?;
+            group.check_members(assembly, opening)?;
             #[allow(
                 clippy::needless_update,
                 reason = "tests compile it with mistakes to be planted"
             )]
             let options = StartOptions { read_only, force, ..StartOptions::default() };
-            check(assembly, &group.candidates, &devices, &options, reactor)
-                .map_err(|error| error.to_string())
+            check(assembly, &group.candidates, &devices, &options, reactor).map_err(Text::from)
         };
         start_by(&assembly.start, look)
     }
@@ -338,16 +338,16 @@ fn is_block_device(path: &Path) -> bool {
 /// there is against it, for reading only or not, by force or not.
 fn start_by(
     said: &Startability,
-    look: impl Fn(bool, bool) -> Result<(), String>,
+    look: impl Fn(bool, bool) -> Result<(), Text>,
 ) -> Option<Startability> {
     let by_other_ways =
-        |reasons: Vec<String>| match (look(true, false).is_ok(), look(false, true).is_ok()) {
+        |reasons: Vec<Text>| match (look(true, false).is_ok(), look(false, true).is_ok()) {
             (true, true) => Startability::ReadOnlyOrForce(reasons),
             (true, false) => Startability::ReadOnly(reasons),
             (false, true) => Startability::NeedsForce(reasons),
             (false, false) => Startability::Refused(reasons),
         };
-    let refused = |reason: String| Startability::Refused(vec![reason]);
+    let refused = |reason: Text| Startability::Refused(vec![reason]);
     match said {
         Startability::Ready => look(false, false).err().map(|reason| by_other_ways(vec![reason])),
         Startability::ReadOnly(_) => look(true, false).err().map(refused),

@@ -1,10 +1,12 @@
 //! What a member lies on: a file, a block device, or a part of one; a drive of another machine.
 
+use crate::catalogue;
 use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use words::{Text, statement};
 
 use block::{Node, size_text};
 use host::Error;
@@ -57,6 +59,12 @@ fn names_remote(text: &str) -> bool {
         .any(|scheme| text.starts_with(scheme))
 }
 
+impl From<&MemberSource> for Text {
+    fn from(source: &MemberSource) -> Text {
+        source.to_string().into()
+    }
+}
+
 impl fmt::Display for MemberSource {
     /// A path as it is, and what else there is to say as in stack text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -92,18 +100,16 @@ impl MemberSource {
     /// What else it says, or that it is no file or block device.
     pub(crate) fn of_leaf(leaf: &Node) -> Result<MemberSource, Error> {
         let Some(source) = MemberSource::of_node(leaf) else {
-            return Err(Error::usage(format!(
-                "{leaf}: a member is a file, a block device, or a drive of another machine"
-            )));
+            return Err(Error::usage(catalogue::NO_MEMBER_KIND).at(leaf));
         };
         let Node::Leaf { options, .. } = leaf else { return Ok(source) };
         if is_remote(leaf) {
             return Ok(source);
         }
         match options.iter().find(|(name, _)| name != "offset" && name != "size") {
-            Some((name, _)) => Err(Error::usage(format!(
-                "{leaf}: {name} has no meaning here; offset and size have"
-            ))),
+            Some((name, _)) => {
+                Err(Error::usage(statement!(catalogue::OPTION_NO_MEANING, name = name)).at(leaf))
+            }
             None => Ok(source),
         }
     }
@@ -250,7 +256,7 @@ impl MemberSource {
         let size_bytes = match (there, self.size_bytes) {
             (Some(there), Some(size)) if size <= there => size,
             (Some(there), None) => there,
-            _ => return Err(Error::usage(format!("{self}: the file ends before that"))),
+            _ => return Err(Error::usage(catalogue::FILE_ENDS_BEFORE).at(self)),
         };
         Ok(Region { bytes, offset_bytes: self.offset_bytes, size_bytes })
     }

@@ -449,9 +449,9 @@ impl ArrayStatus {
             events = self.events,
         );
         let size = self.size_bytes.map_or_else(|| say!(SIZE_UNKNOWN), size_text);
-        tell!(text, STATUS_SIZE, size = size);
+        tell!(text, ARRAY_SIZE, size = size);
         for note in &self.notes {
-            tell!(text, STATUS_NOTE, note = note);
+            tell!(text, ARRAY_NOTE, note = note);
         }
         if let Some(action) = self.action(called) {
             tell!(text, STATUS_ACTION, action = action);

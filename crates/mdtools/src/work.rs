@@ -1,11 +1,12 @@
 //! What is done for the redundancy of an array that runs, and what came of it, as plain data and as
 //! text.
 
-use std::fmt::Write;
-
 use array::sync::{ListedRanges, Progress, SyncAction};
 use block::size_text;
 use serde::{Deserialize, Serialize};
+use words::{Text, statement};
+
+use crate::catalogue::{self, say};
 
 /// Places that a sentence names; there may be more.
 const NAMED_PLACES: usize = 3;
@@ -111,27 +112,24 @@ impl WorkStatus {
     #[must_use]
     pub fn text(&self) -> String {
         let percent = 100.0 * self.done_bytes as f64 / self.total_bytes.max(1) as f64;
+        let percent = format!("{percent:.1}");
         let mut text = match self.member {
-            Some(member) => format!("member {member}, {percent:.1} % done"),
-            None => format!("{percent:.1} % done"),
+            Some(member) => say!(MEMBER_DONE, member = member, percent = percent),
+            None => say!(PERCENT_DONE, percent = percent),
         };
         if self.is_paused {
-            text += ", paused";
+            text += &say!(WORK_PAUSED);
         } else {
-            let _ = write!(text, ", {} MB/s", self.bytes_per_second / 1_000_000);
+            text += &say!(WORK_PACE, rate = self.bytes_per_second / 1_000_000);
             if let Some(seconds) = self.remaining_seconds {
-                let _ = write!(
-                    text,
-                    ", about {}:{:02}:{:02} left",
-                    seconds / 3600,
-                    seconds / 60 % 60,
-                    seconds % 60
-                );
+                let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+                let time = format!("{hours}:{minutes:02}:{:02}", seconds % 60);
+                text += &say!(WORK_LEFT, time = time);
             }
         }
         for found in self.found() {
             text += ", ";
-            text += &found;
+            text += &found.to_string();
         }
         text
     }
@@ -139,53 +137,57 @@ impl WorkStatus {
     /// What came of it, for people.
     #[must_use]
     pub fn ended_text(&self) -> String {
-        let done = format!("{} done", size_text(self.done_bytes));
-        let mut parts = vec![done];
+        let mut parts = vec![statement!(catalogue::SIZE_DONE, size = size_text(self.done_bytes))];
         if self.differing_sectors == 0 {
-            parts.push("0 sectors did not agree".to_owned());
+            parts.push(statement!(catalogue::FOUND_DIFFERING, count = 0_u64));
         }
         parts.extend(self.found());
-        parts.join(", ")
+        Text::joined(parts, ", ").to_string()
     }
 
     /// What it has found so far, for people, in parts of a sentence.
     #[must_use]
-    pub fn found(&self) -> Vec<String> {
+    pub fn found(&self) -> Vec<Text> {
         let mut parts = Vec::new();
         if self.differing_sectors > 0 {
-            parts.push(format!("{} sectors did not agree", self.differing_sectors));
+            let count = self.differing_sectors;
+            parts.push(statement!(catalogue::FOUND_DIFFERING, count = count));
         }
-        let verb = if self.kind == "repair" { "was mended" } else { "is wrong" };
+        let said = match self.kind == "repair" {
+            true => catalogue::MEMBER_MENDED,
+            false => catalogue::MEMBER_WRONG,
+        };
         for WrongMember { member, bytes, ranges } in &self.wrong {
-            parts.push(format!("member {member} {verb} at {}", places(ranges, *bytes)));
+            parts.push(statement!(said, member = *member, places = places(ranges, *bytes)));
         }
         if self.undecided_bytes > 0 {
             let places = places(&self.undecided, self.undecided_bytes);
             let what = match (self.kind.as_str(), self.made_to_agree_bytes) {
-                ("repair", 0) => " and it was left as it is",
-                ("repair", _) => " and it was made to agree with the data or the first copy",
-                _ => "",
+                ("repair", 0) => catalogue::AND_LEFT_AS_IT_IS.into(),
+                ("repair", _) => catalogue::AND_MADE_TO_AGREE.into(),
+                _ => Text::default(),
             };
-            parts.push(format!("nothing tells which member is wrong at {places}{what}"));
+            let said = catalogue::NOBODY_KNOWS_WHO;
+            parts.push(statement!(said, places = places, what = what));
         }
         if self.lost_bytes > 0 {
-            parts.push(format!("{} bytes could not be restored", self.lost_bytes));
+            parts.push(statement!(catalogue::BYTES_NOT_RESTORED, count = self.lost_bytes));
         }
         parts
     }
 }
 
 /// The first few ranges, and how much there is in all where that is more.
-fn places(ranges: &[ByteRange], bytes: u64) -> String {
+fn places(ranges: &[ByteRange], bytes: u64) -> Text {
     let place = |range: &ByteRange| {
         format!("{} ({})", size_text(range.offset_bytes), size_text(range.length_bytes))
     };
     let named = &ranges[..ranges.len().min(NAMED_PLACES)];
-    let mut text = named.iter().map(place).collect::<Vec<_>>().join(", ");
-    if named.iter().map(|range| range.length_bytes).sum::<u64>() < bytes {
-        let _ = write!(text, " and more places ({} in all)", size_text(bytes));
+    let text = Text::joined(named.iter().map(place), ", ");
+    match named.iter().map(|range| range.length_bytes).sum::<u64>() < bytes {
+        true => text.and(statement!(catalogue::MORE_PLACES, size = size_text(bytes))),
+        false => text,
     }
-    text
 }
 
 #[cfg(test)]
@@ -216,7 +218,7 @@ mod tests {
         );
         let repair = WorkStatus { kind: "repair".to_owned(), ..check.clone() };
         assert_eq!(
-            repair.found()[1..],
+            repair.found()[1..].iter().map(Text::to_string).collect::<Vec<_>>(),
             [
                 "member 2 was mended at 1MiB (4KiB), 3MiB (512)",
                 "nothing tells which member is wrong at 1536 (512) and it was left as it is"
@@ -231,7 +233,7 @@ mod tests {
             ..check
         };
         assert_eq!(
-            many.found()[1],
+            many.found()[1].to_string(),
             "member 0 is wrong at 0 (512), 1MiB (512), 2MiB (512) and more places (1MiB in all)"
         );
         let sound = WorkStatus { kind: "check".to_owned(), ..WorkStatus::default() };

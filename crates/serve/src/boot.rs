@@ -18,6 +18,7 @@ use host::Error;
 use host::files::{write_named, write_whole};
 use host::system;
 
+use crate::catalogue;
 use crate::runtime::check_name;
 use crate::settings::{Settings, configurations};
 
@@ -101,10 +102,7 @@ impl Boot {
         let file = self.configurations.join(format!("{name}.toml"));
         match fs::symlink_metadata(&file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(file),
-            _ => Err(Error::refused(format!(
-                "{}: there is an array of this name; --name names another",
-                file.display()
-            ))),
+            _ => Err(Error::refused(catalogue::ARRAY_IS_THERE).at(file.display())),
         }
     }
 

@@ -5,6 +5,7 @@ use host::Error;
 use host::limits::promise_memory;
 use serde_json::{Value, json};
 
+use crate::catalogue;
 use crate::upkeep::Upkeep;
 
 /// Writes out what is dirty in all of them; they stay warm.
@@ -63,5 +64,5 @@ fn only_in_memory(server: &str, caches: &[CacheHandle]) -> Result<usize, Error> 
 }
 
 fn none(server: &str) -> Error {
-    Error::usage(format!("{server}: there is no cache in it"))
+    Error::usage(catalogue::SERVER_WITHOUT_CACHE).at(server)
 }

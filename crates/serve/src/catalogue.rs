@@ -25,6 +25,20 @@ words::catalogue! {
     TOO_MANY_CLIENTS: "it is talking to {most} others already; try again later",
         "すでに {most} 個の接続があります。あとでやり直してください";
 
+    NOBODY_WAITS: "nobody waits for this server", "このサーバーを待つものがありません";
+    FIRST_WORD: "the server's first word makes no sense", "サーバーの最初の応答を解釈できません";
+    IMAGE_TOO_LARGE: "an image of {size} does not fit into the file system that it is to lie in",
+        "{size} のイメージは、置き先のファイルシステムに入りません";
+    IMAGE_SIZE: "the size of the image", "イメージのサイズ";
+    A_CONFIGURATION: "a configuration", "設定";
+    NBD_ADDRESS: "--nbd {why}, or {word} for a socket in the server's folder",
+        "--nbd {why}。サーバーのフォルダーのソケットなら {word} です";
+    LOG_EXPECTED: "{why}; {help}", "{why}; {help}";
+    NO_LOG_LEVEL: "`{text}` is no level", "`{text}` というレベルはありません";
+    STARTING_LOG: "starting the log", "ログの開始";
+    CHANGING_LOG: "changing the log's level", "ログのレベルの変更";
+    NO_LOG: "this process keeps none", "このプロセスにログはありません";
+
     // Members of an array that runs.
     NO_METADATA: "no array in this stack keeps metadata, so that nobody would know tomorrow who was a member today",
         "このスタックにメタデータを持つアレイがないため、どれがメンバーだったかを次回に判別できません";
@@ -54,14 +68,36 @@ words::catalogue! {
         "モデルのディスクだけのスタックはデータを持たず、独自の時計で動くため、提供できるものがありません";
     NOT_THERE: "it is not there; --size SIZE or {address}?size=SIZE says how large to make it",
         "ありません。作成するサイズを --size SIZE か {address}?size=SIZE で指定してください";
-}
 
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn every_message_is_there_in_every_language() {
-        for (name, message) in super::ALL {
-            assert_eq!(message.check(&[]), Ok(()), "{name}");
-        }
-    }
+    // What is refused.
+    ARRAY_IS_THERE: "there is an array of this name; --name names another",
+        "この名前のアレイがあります。--name で別の名前を指定してください";
+    SERVER_WITHOUT_CACHE: "there is no cache in it", "キャッシュがありません";
+    OTHER_PROTOCOL: "the request is not of version {version}; server and command have to be of one release",
+        "要求のバージョンが {version} ではありません。サーバーとコマンドを同じリリースにしてください";
+    IMAGE_OF_OTHER_SIZE: "it is there already and has {found} bytes, and the image that is wanted has {wanted}",
+        "すでにあり、{found} バイトです。必要なのは {wanted} バイトです";
+    SERVER_ENDS: "it is ending", "終了処理中です";
+    IMAGE_NOT_DIRECT: "its file system refuses direct I/O for the image in it",
+        "ファイルシステムが中のイメージのダイレクト I/O を受け付けません";
+    NO_STACK_NAMED: "it names no stack; stack = 'raid1(...)' does",
+        "スタックの指定がありません。stack = 'raid1(...)' のように書いてください";
+    PATH_NOT_UTF8: "the path is no UTF-8", "パスが UTF-8 ではありません";
+
+    // What happens to an array that runs.
+    ANSWERS_AGAIN: "it answers again", "再び応答しています";
+    DEVICE_HAS_FAILED: "{name} has failed{cause}", "{name} が故障しました{cause}";
+    SPARE_ASSIGNED: "the spare {name} takes the place of member {member}", "スペア {name} がメンバー {member} の代わりになります";
+    WORK_BEGAN: "the {work} has begun", "{work}を開始しました";
+    WORK_DONE: "the {work} is done", "{work}が完了しました";
+    WORK_CANCELLED: "the {work} was ended before its time", "{work}を途中で終了しました";
+    WORK_FAILED: "the {work} failed: {why}", "{work}に失敗しました: {why}";
+    WORK_REBUILD: "rebuild of member {member}", "メンバー {member} の再構築";
+    WORK_REPLACEMENT: "replacement of member {member}", "メンバー {member} の交換";
+    WORK_RESYNC: "resync", "再同期";
+    WORK_CHECK: "check", "照合";
+    WORK_REPAIR: "repair", "修復";
+    MEMBER_TAKEN_OUT: "member {member} was taken out of service on request", "メンバー {member} を指示により外しました";
+    MEMBER_WAS_REMOVED: "member {member} was removed", "メンバー {member} を取り外しました";
+    WORK_ENDED_ON_REQUEST: "what was under way was ended on request", "実行中の作業を指示により終了しました";
 }

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use words::statement;
+use words::{Text, statement};
 
 use crate::catalogue;
 use crate::protocol::{Answer, Command, Request, VERSION};
@@ -85,7 +85,7 @@ impl Client {
             Ok(Answer::Done(value)) => Ok(value),
             Ok(Answer::Refused(refusal)) => Err(refusal.into()),
             Err(error) => {
-                let said = statement!(catalogue::UNREADABLE_ANSWER, error = error.to_string());
+                let said = statement!(catalogue::UNREADABLE_ANSWER, error = Text::verbatim(&error));
                 Err(Error::failed(said).at(&self.name))
             }
         }
@@ -105,7 +105,7 @@ impl Client {
         limit(self.stream.get_ref(), None)
             .map_err(|error| Error::from_io(format_args!("{}: a time limit", self.name), &error))?;
         serde_json::from_value(value).map_err(|error| {
-            let said = statement!(catalogue::UNREADABLE_STATUS, error = error.to_string());
+            let said = statement!(catalogue::UNREADABLE_STATUS, error = Text::verbatim(&error));
             Error::failed(said).at(&self.name)
         })
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use host::Error;
 use serde_json::Value;
-use words::statement;
+use words::{Text, statement};
 
 use crate::catalogue;
 use crate::protocol::{Answer, Command, Refusal, Request, VERSION};
@@ -127,16 +127,14 @@ fn read(line: &[u8]) -> Result<Command, Error> {
         return Err(Error::usage(text));
     }
     let value: Value = serde_json::from_slice(line)
-        .map_err(|error| Error::usage(format!("the request is not JSON: {error}")))?;
+        .map_err(|error| Error::usage(Text::verbatim(&error)).at("the request is not JSON"))?;
     let version = value.get("version").and_then(Value::as_u64);
     if version != Some(u64::from(VERSION)) {
-        return Err(Error::usage(format!(
-            "the request is not of version {VERSION}; server and command have to be of one release"
-        )));
+        return Err(Error::usage(statement!(catalogue::OTHER_PROTOCOL, version = VERSION)));
     }
     serde_json::from_value::<Request>(value)
         .map(|request| request.request)
-        .map_err(|error| Error::usage(format!("the request makes no sense: {error}")))
+        .map_err(|error| Error::usage(Text::verbatim(&error)).at("the request makes no sense"))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use mdtools::{MemberSource, WorkStatus};
 use reactor::{Random, Reactor};
 use serde_json::{Value, json};
 use stack::{BuildContext, Identity, InnerLayers, Member, OpenedFile, is_remote};
-use words::statement;
+use words::{Text, statement};
 
 use crate::catalogue;
 use crate::protocol::{Command, GivenConsent, ScrubAction};
@@ -111,33 +111,33 @@ impl MemberTable {
     /// Does what a request asks for of an array's members.
     pub(crate) fn carry_out(&self, upkeep: &Upkeep, command: Command) -> Result<Value, Error> {
         let note =
-            |array: usize, text: String| upkeep.note(&self.running[array].assembly().name, text);
+            |array: usize, text: Text| upkeep.note(&self.running[array].assembly().name, text);
         match command {
             Command::Fail { array, member } => {
                 let array = self.array(array.as_deref())?;
                 self.running[array].control().fail(member)?;
-                note(array, format!("member {member} was taken out of service on request"));
+                note(array, statement!(catalogue::MEMBER_TAKEN_OUT, member = member));
             }
             Command::Remove { array, member } => {
                 let array = self.array(array.as_deref())?;
                 self.running[array].remove(member)?;
-                note(array, format!("member {member} was removed"));
+                note(array, statement!(catalogue::MEMBER_WAS_REMOVED, member = member));
             }
             Command::Add { array, device, consent } => {
                 let array = self.array(array.as_deref())?;
                 let done = self.add(&self.running[array], &device, consent)?;
-                note(array, done);
+                note(array, done.into());
             }
             Command::Replace { array, member, device, consent } => {
                 let array = self.array(array.as_deref())?;
                 let done = self.replace(&self.running[array], member, &device, consent)?;
-                note(array, done);
+                note(array, done.into());
             }
             Command::Scrub { array, action } => {
                 let array = self.array(array.as_deref())?;
                 upkeep.scrub(array, action)?;
                 if action == ScrubAction::Cancel {
-                    note(array, "what was under way was ended on request".to_owned());
+                    note(array, catalogue::WORK_ENDED_ON_REQUEST.into());
                 }
             }
             Command::Speed { array, least_bytes_per_second, most_bytes_per_second } => {

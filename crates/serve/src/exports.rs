@@ -16,7 +16,9 @@ use host::Error;
 use host::guard::patiently;
 use host::journal::Journal;
 use tracing::warn;
+use words::statement;
 
+use crate::catalogue;
 use crate::runtime::{Claim, DISK, NBD};
 use crate::settings::{Attach, Settings};
 use crate::status::{Attachment, VhostUser};
@@ -298,8 +300,8 @@ fn serve_nbd(
     let socket = claim.folder().join(NBD);
     let address = |text: &String| match text.as_str() {
         UNIX => Ok(nbd::Address::Unix(socket.clone())),
-        text => text.parse().map_err(|error: String| {
-            Error::usage(format!("--nbd {error}, or {UNIX} for a socket in the server's folder"))
+        text => text.parse().map_err(|wrong: String| {
+            Error::usage(statement!(catalogue::NBD_ADDRESS, why = wrong, word = UNIX))
         }),
     };
     let addresses = addresses.iter().map(address).collect::<Result<Vec<_>, Error>>()?;

@@ -16,6 +16,9 @@ use export::image::Image;
 use export::loop_device::LoopOptions;
 use host::Error;
 use rustix::fs::Advice;
+use words::statement;
+
+use crate::catalogue;
 
 /// Where the outer file system is mounted, in the server's folder.
 pub(crate) const OUTER: &str = "outer";
@@ -33,12 +36,12 @@ pub(crate) fn make(image: &Image, path: &Path) -> Result<(), Error> {
     match fs::metadata(path) {
         Ok(found) if found.is_file() && found.len() == wanted => return Ok(()),
         Ok(found) => {
-            return Err(Error::refused(format!(
-                "{}: it is there already and has {} bytes, and the image that is wanted has \
-                {wanted}",
-                path.display(),
-                found.len()
-            )));
+            return Err(Error::refused(statement!(
+                catalogue::IMAGE_OF_OTHER_SIZE,
+                found = found.len(),
+                wanted = wanted
+            ))
+            .at(path.display()));
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => (),
         Err(error) => return Err(failed(&error)),
@@ -47,10 +50,10 @@ pub(crate) fn make(image: &Image, path: &Path) -> Result<(), Error> {
     write(image, &file).map_err(|error| {
         drop(fs::remove_file(path));
         match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::FileTooLarge => Error::failed(format!(
-                "an image of {} does not fit into the file system that it is to lie in: {error}",
-                block::size_text(image.size_bytes)
-            )),
+            io::ErrorKind::StorageFull | io::ErrorKind::FileTooLarge => {
+                let size = block::size_text(image.size_bytes);
+                Error::from_io(statement!(catalogue::IMAGE_TOO_LARGE, size = size), &error)
+            }
             _ => failed(&error),
         }
     })

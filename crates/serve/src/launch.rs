@@ -24,7 +24,9 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 use serde::{Deserialize, Serialize};
+use words::Text;
 
+use crate::catalogue;
 use crate::client::Client;
 use crate::log;
 use crate::protocol::Answer;
@@ -123,7 +125,7 @@ impl ServeWith {
         match heard.map(|_| serde_json::from_str::<Answer>(&line)) {
             Ok(Ok(Answer::Done(status))) => {
                 let status = serde_json::from_value(status).map_err(|error| {
-                    Error::failed(format!("the server's first word makes no sense: {error}"))
+                    Error::failed(Text::verbatim(&error)).at(catalogue::FIRST_WORD)
                 })?;
                 let starter = launch.fresh.as_ref().map(|_| starter);
                 Ok(LaunchedServer { status, runtime: self.runtime.clone(), process, starter })

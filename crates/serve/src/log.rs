@@ -18,6 +18,9 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::reload;
 use tracing_subscriber::util::SubscriberInitExt;
+use words::{Text, statement};
+
+use crate::catalogue;
 
 /// The variable in the environment that says how much is logged.
 pub const VARIABLE: &str = "RAIDLOOM_LOG";
@@ -43,14 +46,22 @@ impl Filter {
             let levels = ["off", "error", "warn", "info", "debug", "trace"];
             levels.iter().any(|known| known.eq_ignore_ascii_case(level))
         };
-        if let Some(wrong) = parts.clone().find(|part| !known(part)) {
-            return Err(Error::usage(format!("log: `{wrong}` is no level; {HELP}")));
+        if let Some(part) = parts.clone().find(|part| !known(part)) {
+            return Err(wrong(&statement!(catalogue::NO_LOG_LEVEL, text = part)));
         }
-        let targets = text
-            .parse()
-            .map_err(|error| Error::usage(format!("log: `{text}`: {error}; {HELP}")))?;
+        let targets =
+            text.parse().map_err(|error| wrong(&Text::verbatim(&error).at(format!("`{text}`"))))?;
         Ok(Filter { text: text.to_owned(), targets })
     }
+}
+
+/// What messages call it.
+const LOG_PLACE: &str = "log";
+
+/// What is said of a filter that makes no sense.
+fn wrong(why: &Text) -> Error {
+    let said = statement!(catalogue::LOG_EXPECTED, why = why, help = HELP);
+    Error::usage(said).at(LOG_PLACE)
 }
 
 struct Log {
@@ -79,7 +90,7 @@ pub fn start(verbose: u8) -> Result<(), Error> {
     let (layer, handle) = reload::Layer::new(filter.targets);
     let lines = tracing_subscriber::fmt::layer().with_writer(|| Lines).with_ansi(false);
     let started = tracing_subscriber::registry().with(layer).with(lines).try_init();
-    started.map_err(|error| Error::failed(format!("starting the log: {error}")))?;
+    started.map_err(|error| Error::failed(Text::verbatim(&error)).at(catalogue::STARTING_LOG))?;
     *LOG.lock().unwrap_or_else(PoisonError::into_inner) = Some(Log { filter: filter.text, handle });
     Ok(())
 }
@@ -98,10 +109,10 @@ pub fn filter() -> String {
 pub fn set(filter: &str) -> Result<(), Error> {
     let filter = Filter::parse(filter)?;
     let mut log = LOG.lock().unwrap_or_else(PoisonError::into_inner);
-    let log = log.as_mut().ok_or_else(|| Error::failed("log: this process keeps none"))?;
+    let log = log.as_mut().ok_or_else(|| Error::failed(catalogue::NO_LOG).at(LOG_PLACE))?;
     log.handle
         .reload(filter.targets)
-        .map_err(|error| Error::failed(format!("changing the log's level: {error}")))?;
+        .map_err(|error| Error::failed(Text::verbatim(&error)).at(catalogue::CHANGING_LOG))?;
     log.filter = filter.text;
     Ok(())
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use host::Error;
 use serde_json::json;
 
+use crate::catalogue;
 use crate::launch::hear_launch;
 use crate::notify::notify;
 use crate::protocol::{Answer, Refusal};
@@ -59,7 +60,7 @@ pub fn serve(log: Option<&Path>, signals: &UnixStream) -> Result<(), Error> {
     if let Err(error) = said {
         // The process that wanted this has gone.
         server.stop(true)?;
-        return Err(Error::failed(format!("nobody waits for this server: {error}")));
+        return Err(Error::from_io(catalogue::NOBODY_WAITS, &error));
     }
     serve_until_end(&server, signals)
 }

@@ -482,7 +482,7 @@ impl Server {
     }
 
     fn upkeep(&self) -> Result<Arc<Upkeep>, Error> {
-        lock(&self.upkeep).clone().ok_or_else(|| Error::failed("it is ending"))
+        lock(&self.upkeep).clone().ok_or_else(|| Error::failed(catalogue::SERVER_ENDS))
     }
 
     fn exchange(&self, command: Command) -> Result<Value, Error> {
@@ -711,10 +711,7 @@ impl Server {
         lock(&self.journal).note_loop_device(&file, made.path())?;
         exports::tell_kernel(made.path(), self.device.info().rotational);
         if wanted_image.direct && !made.is_direct() {
-            return Err(Error::failed(format!(
-                "{}: its file system refuses direct I/O for the image in it",
-                outer.display()
-            )));
+            return Err(Error::failed(catalogue::IMAGE_NOT_DIRECT).at(outer.display()));
         }
         Ok(attached.insert(made).path().to_owned())
     }
@@ -820,8 +817,7 @@ pub fn erase(settings: &Settings, guard: &Guard) -> Result<(), Error> {
 /// How a stack is opened that is to be served as it is.
 fn open_options<'a>(settings: &Settings, guard: &'a Guard) -> Result<OpenOptions<'a>, Error> {
     let size = settings.size.as_deref().map(stack::size::parse).transpose();
-    let size =
-        size.map_err(|error| Error::usage(format!("--size: {error}")))?.map(|size| size.bytes);
+    let size = size.map_err(|error| Error::usage(error).at("--size"))?.map(|size| size.bytes);
     let create_bytes = match (settings.create, size) {
         (false, None) => None,
         (false, Some(_)) => {
@@ -836,7 +832,7 @@ fn open_options<'a>(settings: &Settings, guard: &'a Guard) -> Result<OpenOptions
     let member_time =
         settings.member_timeout.as_deref().map(stack::size::parse_duration).transpose();
     let member_time = member_time
-        .map_err(|error| Error::usage(format!("--member-timeout: {error}")))?
+        .map_err(|error| Error::usage(error).at("--member-timeout"))?
         .unwrap_or(MEMBER_TIME);
     Ok(OpenOptions {
         files: guard,

@@ -12,6 +12,7 @@ use host::Error;
 use host::mount::FileSystem;
 use serde::{Deserialize, Serialize};
 use stack::table::{OptionRow, ValueKind};
+use words::Text;
 
 use crate::catalogue;
 use crate::runtime;
@@ -106,7 +107,7 @@ impl ImageSettings {
     pub fn image(&self) -> Result<Image, Error> {
         let kind = self.kind.parse().map_err(|text| Error::usage(format!("image: {text}")))?;
         let size = stack::size::parse(&self.size)
-            .map_err(|error| Error::usage(format!("the size of the image: {error}")))?;
+            .map_err(|error| Error::usage(error).at(catalogue::IMAGE_SIZE))?;
         let image = Image { kind, size_bytes: size.bytes, direct: self.direct };
         image.check()?;
         Ok(image)
@@ -201,7 +202,7 @@ impl Settings {
     /// What is wrong in it, and where.
     pub fn read(path: &Path) -> Result<Settings, Error> {
         let text = fs::read_to_string(path)
-            .map_err(|error| Error::usage(format!("{}: {error}", path.display())))?;
+            .map_err(|error| Error::from_io(path.display(), &error).as_usage())?;
         let mut settings: Settings = toml::from_str(&text).map_err(|error| {
             let line = error
                 .span()
@@ -213,10 +214,7 @@ impl Settings {
             ))
         })?;
         if settings.stack.is_empty() {
-            return Err(Error::usage(format!(
-                "{}: it names no stack; stack = 'raid1(...)' does",
-                path.display()
-            )));
+            return Err(Error::usage(catalogue::NO_STACK_NAMED).at(path.display()));
         }
         if settings.name.is_none() {
             settings.name = path.file_stem().and_then(|stem| stem.to_str()).map(str::to_owned);
@@ -280,7 +278,9 @@ impl Settings {
     /// # Errors
     /// A path that is no UTF-8.
     pub fn configuration_text(&self) -> Result<String, Error> {
-        let failed = |error: toml::ser::Error| Error::usage(format!("a configuration: {error}"));
+        let failed = |error: toml::ser::Error| {
+            Error::usage(Text::verbatim(&error)).at(catalogue::A_CONFIGURATION)
+        };
         let usual = toml::Table::try_from(Settings::default()).map_err(failed)?;
         let mut own = toml::Table::try_from(self).map_err(failed)?;
         own.retain(|key, value| usual.get(key) != Some(value));
@@ -366,9 +366,7 @@ fn with_absolute_paths(
 ) -> Result<Node, Error> {
     let text = |path: &str| {
         let path = absolute(Path::new(path))?.into_os_string().into_string();
-        path.map_err(|path| {
-            Error::usage(format!("{}: the path is no UTF-8", path.to_string_lossy()))
-        })
+        path.map_err(|path| Error::usage(catalogue::PATH_NOT_UTF8).at(path.to_string_lossy()))
     };
     let with_paths = |options: Vec<(String, String)>, known: &[OptionRow]| {
         let takes_path = |name: &str| {

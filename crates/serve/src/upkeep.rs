@@ -22,7 +22,9 @@ use mdtools::{WorkStatus, device_text};
 use reactor::{Reactor, Ringer};
 use serde::{Deserialize, Serialize};
 use stack::DeadlineWatch;
+use words::{Text, statement};
 
+use crate::catalogue;
 use crate::protocol::ScrubAction;
 
 /// How many events are remembered.
@@ -38,8 +40,11 @@ pub struct Event {
     pub unix_seconds: u64,
     /// The array's name.
     pub array: String,
-    /// What, in one line.
+    /// What, in one line of English.
     pub text: String,
+    /// The same as what it says, for those who read it in their language.
+    #[serde(default)]
+    pub parts: Text,
 }
 
 /// What status shows of the upkeep.
@@ -59,14 +64,15 @@ struct Board {
 }
 
 impl Board {
-    fn note(&mut self, array: &str, text: String) {
+    fn note(&mut self, array: &str, text: Text) {
         if self.events.len() == EVENTS_MAX {
             self.events.pop_front();
         }
         self.events.push_back(Event {
             unix_seconds: facts::unix_seconds(),
             array: array.to_owned(),
-            text,
+            text: text.english(),
+            parts: text,
         });
     }
 }
@@ -207,14 +213,14 @@ impl Upkeep {
     }
 
     /// Notes something that was seen.
-    pub(crate) fn record(&self, array: &str, text: String) {
-        self.board.board().note(array, text);
+    pub(crate) fn record(&self, array: &str, text: impl Into<Text>) {
+        self.board.board().note(array, text.into());
     }
 
     /// Notes something that was done from outside, and has what follows from it begun before this
     /// returns.
-    pub(crate) fn note(&self, array: &str, text: String) {
-        self.board.board().note(array, text);
+    pub(crate) fn note(&self, array: &str, text: impl Into<Text>) {
+        self.board.board().note(array, text.into());
         let (sender, seen) = mpsc::channel();
         self.tell(Order::Look(sender));
         let _ = seen.recv();
@@ -316,7 +322,7 @@ impl CacheEntry {
 
 impl ArrayUpkeep {
     /// The members that have failed since this was asked last, each as a line.
-    fn new_failures(&mut self) -> Vec<String> {
+    fn new_failures(&mut self) -> Vec<Text> {
         let control = self.running.control();
         let revision = Some(control.revision());
         if std::mem::replace(&mut self.seen, revision) == revision {
@@ -326,7 +332,7 @@ impl ArrayUpkeep {
         let is_new = |(name, _): &&(String, Option<String>)| !self.failed.contains(name);
         let line = |(name, cause): &(String, Option<String>)| {
             let cause = cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
-            format!("{name} has failed{cause}")
+            statement!(catalogue::DEVICE_HAS_FAILED, name = name, cause = cause)
         };
         let news = failed.iter().filter(is_new).map(line).collect();
         self.failed = failed.into_iter().map(|(name, _)| name).collect();
@@ -455,8 +461,8 @@ impl StackUpkeep {
                 continue;
             }
             let text = match is_late {
-                true => watch.late_text(),
-                false => format!("{}: it answers again", watch.name()),
+                true => watch.late_text().into(),
+                false => Text::from(catalogue::ANSWERS_AGAIN).at(watch.name()),
             };
             let has_it = |array: &&ArrayUpkeep| {
                 let names = array.running.control().snapshot().names;
@@ -527,23 +533,35 @@ fn nothing_to_keep_up() -> Error {
     )
 }
 
-fn told(notice: &Notice) -> String {
+fn told(notice: &Notice) -> Text {
     match notice {
         Notice::SpareAssigned { member, name } => {
-            format!("the spare {} takes the place of member {member}", device_text(name))
+            let name = device_text(name);
+            statement!(catalogue::SPARE_ASSIGNED, name = name, member = *member)
         }
-        Notice::Began(action) => format!("the {action} has begun"),
+        Notice::Began(action) => statement!(catalogue::WORK_BEGAN, work = work_text(action)),
         Notice::Ended(Outcome { progress, ending }) => {
-            let mut text = match ending {
-                Ending::Done => format!("the {} is done", progress.action),
-                Ending::Cancelled => format!("the {} was ended before its time", progress.action),
-                Ending::Failed(error) => format!("the {} failed: {error}", progress.action),
+            let work = work_text(&progress.action);
+            let text = match ending {
+                Ending::Done => statement!(catalogue::WORK_DONE, work = work),
+                Ending::Cancelled => statement!(catalogue::WORK_CANCELLED, work = work),
+                Ending::Failed(error) => {
+                    statement!(catalogue::WORK_FAILED, work = work, why = Text::from(error))
+                }
             };
-            for found in WorkStatus::from(progress).found() {
-                text += "; ";
-                text += &found;
-            }
-            text
+            let found = WorkStatus::from(progress).found();
+            found.into_iter().fold(text, |text, found| text.and("; ").and(found))
         }
+    }
+}
+
+/// What a sync action is called.
+fn work_text(action: &SyncAction) -> Text {
+    match action {
+        SyncAction::Rebuild { member } => statement!(catalogue::WORK_REBUILD, member = *member),
+        SyncAction::Replace { member } => statement!(catalogue::WORK_REPLACEMENT, member = *member),
+        SyncAction::Resync => catalogue::WORK_RESYNC.into(),
+        SyncAction::Check(_) => catalogue::WORK_CHECK.into(),
+        SyncAction::Repair(_) => catalogue::WORK_REPAIR.into(),
     }
 }

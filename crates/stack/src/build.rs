@@ -34,6 +34,7 @@ use crate::disk_image::{FileGrowth, ImageFile, image_leaf, image_use, is_whole_f
 use crate::encryption;
 use crate::facts::{Leaf, OpenedFile};
 use crate::identity::refuse_members_named_twice;
+use crate::messages;
 use crate::settings::{Settings, refusal};
 use crate::superblocks::{self, Arrays, Mark};
 use crate::table;
@@ -480,10 +481,7 @@ struct Builder<'a> {
 impl Builder<'_> {
     fn device(&mut self, node: &Node) -> Result<Arc<dyn Device>, Error> {
         match node {
-            Node::Missing => Err(Error::new(
-                ErrorKind::Invalid,
-                "`missing` can stand only for a member of an array with redundancy",
-            )),
+            Node::Missing => Err(Error::new(ErrorKind::Invalid, messages::MISSING_ONLY_MEMBER)),
             Node::Layer { name, options, children } => self.layer_of(node, name, options, children),
             Node::Leaf { scheme, address, options } => {
                 self.counted_leaf(node, scheme, address, options)
@@ -1131,7 +1129,7 @@ impl Builder<'_> {
     fn fault_options(&mut self, settings: &Settings<'_>) -> Result<FaultOptions, Error> {
         let plain = FaultOptions::default();
         let bad = settings.get("bad").map(table::ranges).transpose();
-        let bad = bad.map_err(|error| Error::new(ErrorKind::Invalid, format!("bad: {error}")))?;
+        let bad = bad.map_err(|error| Error::new(ErrorKind::Invalid, error).at("bad"))?;
         let delay = settings.get("delay").map(size::parse_duration).transpose();
         let number = self.common.with(|common| {
             common.faults += 1;
@@ -1195,10 +1193,8 @@ impl Builder<'_> {
     fn block(&mut self, settings: &Settings<'_>) -> Result<Option<u32>, Error> {
         let Some(bytes) = self.size(settings, "block")? else { return Ok(None) };
         let too_large = |_| {
-            Error::new(
-                ErrorKind::Invalid,
-                format!("block={}: a block must be smaller than 4GiB", size::text(bytes)),
-            )
+            Error::new(ErrorKind::Invalid, messages::BLOCK_TOO_LARGE)
+                .at(format!("block={}", size::text(bytes)))
         };
         u32::try_from(bytes).map(Some).map_err(too_large)
     }

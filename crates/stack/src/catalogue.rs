@@ -1,7 +1,7 @@
 //! What a drive's model says of the drive without running it, and which model stands for a drive.
 
 use device::model::data_sheet::Group;
-use device::model::{Geometry, Parameters};
+use device::model::{Geometry, ModelError, Parameters};
 
 /// What is known of a modelled drive.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,8 +26,8 @@ pub struct DriveFacts {
 ///
 /// # Errors
 /// When there is no such model: one line, with the nearest name.
-pub fn drive_facts(model: &str) -> Result<DriveFacts, String> {
-    let parameters = Parameters::load(model).map_err(|error| error.to_string())?;
+pub fn drive_facts(model: &str) -> Result<DriveFacts, ModelError> {
+    let parameters = Parameters::load(model)?;
     let writes_are_modelled = parameters.sheet.is_none_or(|sheet| sheet.not_modelled.is_none());
     Ok(DriveFacts {
         rotates: parameters.rotates(),
@@ -128,6 +128,8 @@ mod tests {
         assert_eq!(smr.whole_seconds, None);
         let minutes = drive_facts("samsung-980-pro-1tb").unwrap().whole_seconds.unwrap() / 60.0;
         assert!((2.0..60.0).contains(&minutes), "{minutes}");
-        assert!(drive_facts("wd-red-plus-9tb").unwrap_err().contains("wd-red-plus-8tb"));
+        assert!(
+            drive_facts("wd-red-plus-9tb").unwrap_err().to_string().contains("wd-red-plus-8tb")
+        );
     }
 }

@@ -17,6 +17,7 @@ use std::time::Duration;
 use block::{Error, ErrorKind, Node};
 use device::{NbdAddress, NbdDevice, NbdOptions};
 
+use crate::messages;
 use crate::rbd::{CONNECT_TIME, RbdImage};
 use crate::settings::Settings;
 use crate::size;
@@ -31,7 +32,7 @@ impl RbdImage {
             Node::Leaf { scheme, address, options } if scheme == "rbd" => {
                 RbdImage::with(address, &Settings::checked(options))
             }
-            other => Err(Error::new(ErrorKind::Invalid, format!("{other}: no rbd:POOL/IMAGE"))),
+            other => Err(Error::new(ErrorKind::Invalid, messages::NO_RBD_IMAGE).at(other)),
         }
     }
 
@@ -41,8 +42,8 @@ impl RbdImage {
         let image = RbdImage::parse(address)
             .ok_or_else(|| invalid(format!("rbd:{address}: expected rbd:POOL/IMAGE")))?;
         let connect_time = settings.get("timeout").map(size::parse_duration).transpose();
-        let connect_time =
-            connect_time.map_err(|error| invalid(error.to_string()).at("rbd: timeout"))?;
+        let connect_time = connect_time
+            .map_err(|error| Error::new(ErrorKind::Invalid, error).at("rbd: timeout"))?;
         Ok(RbdImage {
             conf: settings.get("conf").map(PathBuf::from),
             id: settings.get("id").map(str::to_owned),

@@ -18,6 +18,7 @@ mod encryption;
 mod facts;
 mod identity;
 mod image_server;
+mod messages;
 mod nbd;
 mod nearest;
 mod parse;

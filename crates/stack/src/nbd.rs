@@ -32,7 +32,7 @@ pub(crate) fn open(
         _ => None,
     };
     let reconnect = settings.get("reconnect").map(size::parse_duration).transpose();
-    let reconnect = reconnect.map_err(|error| invalid(error.to_string()).at("nbd: reconnect"))?;
+    let reconnect = reconnect.map_err(|error| invalid(error).at("nbd: reconnect"))?;
     let plain = NbdOptions::default();
     let connections = settings.number("connections")?.unwrap_or(plain.connections);
     if !(1..=NbdOptions::CONNECTIONS_MAX).contains(&connections) {
@@ -74,6 +74,6 @@ fn tls(shown: &str, settings: &Settings<'_>) -> Result<NbdTls, Error> {
     Ok(NbdTls { roots, own, host: settings.get("tls_host").map(str::to_owned) })
 }
 
-fn invalid(text: String) -> Error {
+fn invalid(text: impl Into<words::Text>) -> Error {
     Error::new(ErrorKind::Invalid, text)
 }

@@ -13,7 +13,9 @@
 use std::fmt;
 
 use block::{Error, ErrorKind, Node, letter_of_byte};
+use words::{Message, Text, statement};
 
+use crate::messages;
 use crate::table::{self, OptionRow, Problem};
 
 /// Deeper stacks are refused, before they exhaust ours.
@@ -32,32 +34,50 @@ pub struct ParseError {
     pub position: usize,
     /// What stands there.
     pub found: String,
-    /// What should have stood there.
-    pub expected: String,
-    /// A further help.
-    pub hint: Option<String>,
+    /// What should have stood there, and a further help.
+    pub problem: Problem,
 }
 
-impl fmt::Display for ParseError {
-    /// The message, and the text's line with carets under what was found.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "stack text, byte {}: ", self.position)?;
-        match self.found.as_str() {
-            "" => f.write_str("the text ends")?,
-            found => write!(f, "found `{found}`")?,
-        }
-        write!(f, ", expected {}", self.expected)?;
-        if let Some(hint) = &self.hint {
-            write!(f, "; {hint}")?;
-        }
+impl ParseError {
+    /// It in one line, with the text.
+    #[must_use]
+    pub fn line(&self) -> Text {
+        let (text, position) = (&self.text, self.position);
+        self.what().at(statement!(messages::AT_BYTE_OF, text = text, position = position))
+    }
+
+    /// It, and the text's line with carets under what was found.
+    #[must_use]
+    pub fn drawn(&self) -> Text {
+        let place = statement!(messages::AT_BYTE, position = self.position);
+        self.what().at(place).and(self.drawing())
+    }
+
+    /// What was found and what was expected.
+    fn what(&self) -> Text {
+        let expected = &self.problem.expected;
+        self.problem.with_hint(match self.found.as_str() {
+            "" => statement!(messages::ENDS_INSTEAD, expected = expected),
+            found => statement!(messages::FOUND_INSTEAD, found = found, expected = expected),
+        })
+    }
+
+    /// The text's line, with carets under what was found.
+    fn drawing(&self) -> String {
         let line_start = self.text[..self.position].rfind('\n').map_or(0, |newline| newline + 1);
         let line = self.text[line_start..].lines().next().unwrap_or_default();
         let before = self.text[line_start..self.position].chars().count();
         let carets = self.found.chars().count().max(1);
         if before + carets > DRAWN_MAX {
-            return Ok(());
+            return String::new();
         }
-        write!(f, "\n  {}\n  {:before$}{:^<carets$}", line.replace('\t', " "), "", "")
+        format!("\n  {}\n  {:before$}{:^<carets$}", line.replace('\t', " "), "", "")
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.drawn())
     }
 }
 
@@ -65,7 +85,7 @@ impl std::error::Error for ParseError {}
 
 impl From<ParseError> for Error {
     fn from(error: ParseError) -> Error {
-        let text = error.to_string();
+        let text = error.drawn();
         Error::with_source(ErrorKind::Invalid, "", error).retold(text)
     }
 }
@@ -77,10 +97,10 @@ impl From<ParseError> for Error {
 /// its option does not take.
 pub fn parse(text: &str) -> Result<Node, ParseError> {
     let mut parser = Parser { text, position: 0, depth: 0 };
-    let node = parser.device("a device")?;
+    let node = parser.device(messages::A_DEVICE)?;
     parser.skip_space();
     if parser.position < text.len() {
-        return Err(parser.unexpected("the end of the text", parser.quoting_hint()));
+        return Err(parser.unexpected(messages::END_OF_TEXT, parser.quoting_hint()));
     }
     Ok(node)
 }
@@ -129,48 +149,39 @@ impl<'a> Parser<'a> {
     }
 
     fn error(&self, position: usize, found: &str, problem: Problem) -> ParseError {
-        ParseError {
-            text: self.text.to_owned(),
-            position,
-            found: found.to_owned(),
-            expected: problem.expected,
-            hint: problem.hint,
-        }
+        ParseError { text: self.text.to_owned(), position, found: found.to_owned(), problem }
     }
 
     /// An error about what stands here: a word, or one letter.
-    fn unexpected(&self, expected: &str, hint: Option<String>) -> ParseError {
+    fn unexpected(&self, expected: impl Into<Text>, hint: Option<Text>) -> ParseError {
         let rest = self.rest();
         let word =
             rest.find(|letter: char| !is_name(letter) && letter != '.').unwrap_or(rest.len());
         let end = if word > 0 { word } else { self.peek().map_or(0, char::len_utf8) };
-        self.error(self.position, &rest[..end], Problem { expected: expected.to_owned(), hint })
+        self.error(self.position, &rest[..end], Problem { expected: expected.into(), hint })
     }
 
     /// Something follows an address or value without a comma: probably it belongs to it.
-    fn quoting_hint(&self) -> Option<String> {
+    fn quoting_hint(&self) -> Option<Text> {
         let before = self.text[..self.position].chars().next_back();
         let after_a_word = before.is_some_and(|letter| !matches!(letter, '(' | ')' | ','));
-        (after_a_word && !self.rest().is_empty())
-            .then(|| "put an address that holds spaces, commas or brackets in quotes".to_owned())
+        (after_a_word && !self.rest().is_empty()).then(|| messages::QUOTE_ADDRESS.into())
     }
 
-    fn device(&mut self, expected: &str) -> Result<Node, ParseError> {
+    fn device(&mut self, expected: Message) -> Result<Node, ParseError> {
         self.skip_space();
         let start = self.position;
         let name = self.run(is_name);
         match self.peek() {
             Some('(') if !name.is_empty() => {
                 let row = table::layer(name).map_err(|mut problem| {
-                    problem.hint.get_or_insert_with(|| {
-                        "put a path that holds brackets in quotes".to_owned()
-                    });
+                    problem.hint.get_or_insert_with(|| messages::QUOTE_PATH.into());
                     self.error(start, name, problem)
                 })?;
                 self.depth += 1;
                 if self.depth > DEPTH_MAX {
-                    let expected = format!("at most {DEPTH_MAX} layers in each other");
-                    return Err(self.error(start, name, Problem { expected, hint: None }));
+                    let expected = statement!(messages::LAYERS_MAX, most = DEPTH_MAX);
+                    return Err(self.error(start, name, Problem::of(expected)));
                 }
                 let node = self.layer(row, start)?;
                 self.depth -= 1;
@@ -179,7 +190,8 @@ impl<'a> Parser<'a> {
             Some(':') if !name.is_empty() => {
                 let row = table::leaf(name).map_err(|mut problem| {
                     problem.hint.get_or_insert_with(|| {
-                        format!("for a file of that name write `file:{name}:...`")
+                        let spelling = format!("file:{name}:...");
+                        statement!(messages::FILE_OF_NAME, spelling = spelling)
                     });
                     self.error(start, name, problem)
                 })?;
@@ -193,7 +205,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn bare_path(&mut self, expected: &str) -> Result<Node, ParseError> {
+    fn bare_path(&mut self, expected: Message) -> Result<Node, ParseError> {
         let start = self.position;
         let is_quoted = self.peek() == Some('"');
         let path = self.value(&['?'])?;
@@ -205,8 +217,11 @@ impl<'a> Parser<'a> {
         }
         let row = table::leaf("file").expect("files are in the table");
         if !is_quoted && let Ok(named) = table::leaf(&path) {
-            let expected = format!("`{path}:` and {}", named.address);
-            let hint = Some(format!("for a file of that name write `./{path}`"));
+            let address = named.address.text();
+            let expected =
+                statement!(messages::SCHEME_AND_ADDRESS, scheme = &path, address = address);
+            let spelling = format!("./{path}");
+            let hint = Some(statement!(messages::FILE_OF_NAME, spelling = spelling));
             return Err(self.error(start, &path, Problem { expected, hint }));
         }
         let options = self.leaf_options(row)?;
@@ -218,7 +233,7 @@ impl<'a> Parser<'a> {
         let start = self.position;
         let address = self.value(&['?'])?;
         row.address.check(&address).map_err(|problem| match address.is_empty() {
-            true => self.unexpected(&problem.expected, None),
+            true => self.unexpected(problem.expected, None),
             false => self.error(start, &self.text[start..self.position], problem),
         })?;
         let options = self.leaf_options(row)?;
@@ -254,7 +269,7 @@ impl<'a> Parser<'a> {
                 self.position = item;
                 let nothing_yet = options.is_empty() && children.is_empty();
                 if !(nothing_yet && self.peek() == Some(')')) {
-                    children.push(self.device("an option or a device")?);
+                    children.push(self.device(messages::OPTION_OR_DEVICE)?);
                 }
             }
             self.skip_space();
@@ -262,24 +277,22 @@ impl<'a> Parser<'a> {
                 break;
             }
             if !self.take(',') {
-                return Err(self.unexpected("`,` or `)`", self.quoting_hint()));
+                return Err(self.unexpected(messages::COMMA_OR_BRACKET, self.quoting_hint()));
             }
         }
         let (least, most) = row.members;
         if children.len() < least || children.len() > most {
-            let devices = |count: usize| {
-                if count == 1 { "1 device".to_owned() } else { format!("{count} devices") }
+            let (said, wanted) = match (least, most) {
+                (least, most) if least == most => (messages::DEVICES_IN_IT, least),
+                _ if children.len() < least => (messages::AT_LEAST_IN_IT, least),
+                _ => (messages::AT_MOST_IN_IT, most),
             };
-            let expected = match (least, most) {
-                (least, most) if least == most => {
-                    format!("{} in it, not {}", devices(least), children.len())
-                }
-                _ if children.len() < least => {
-                    format!("at least {} in it, not {}", devices(least), children.len())
-                }
-                _ => format!("at most {} in it, not {}", devices(most), children.len()),
+            let devices = match wanted {
+                1 => messages::ONE_DEVICE.into(),
+                several => statement!(messages::SEVERAL_DEVICES, count = several),
             };
-            return Err(self.error(start, row.name, Problem { expected, hint: None }));
+            let expected = statement!(said, devices = devices, count = children.len());
+            return Err(self.error(start, row.name, Problem::of(expected)));
         }
         Ok(Node::Layer { name: row.name.to_owned(), options, children })
     }
@@ -295,22 +308,16 @@ impl<'a> Parser<'a> {
         ends: &[char],
     ) -> Result<(), ParseError> {
         if name.is_empty() {
-            return Err(self.unexpected("the name of an option", None));
+            return Err(self.unexpected(messages::NAME_OF_OPTION, None));
         }
         let row =
             table::option(of, known, name).map_err(|problem| self.error(start, name, problem))?;
         if options.iter().any(|(given, _)| given == name) {
-            return Err(self.error(
-                start,
-                name,
-                Problem {
-                    expected: format!("each option once: `{name}` was given before"),
-                    hint: None,
-                },
-            ));
+            let expected = statement!(messages::OPTION_ONCE, name = name);
+            return Err(self.error(start, name, Problem::of(expected)));
         }
         if !self.take('=') {
-            return Err(self.unexpected(&format!("`=` after `{name}`"), None));
+            return Err(self.unexpected(statement!(messages::EQUALS_AFTER, name = name), None));
         }
         if ends.is_empty() {
             self.skip_space();
@@ -318,9 +325,11 @@ impl<'a> Parser<'a> {
         let value_start = self.position;
         let value = self.value(ends)?;
         row.takes.check(&value).map_err(|mut problem| {
-            problem.expected = format!("{} for `{name}`", problem.expected);
+            let expected = &problem.expected;
+            problem.expected =
+                statement!(messages::VALUE_OF_OPTION, expected = expected, name = name);
             match value.is_empty() {
-                true => self.unexpected(&problem.expected, None),
+                true => self.unexpected(problem.expected, None),
                 false => self.error(value_start, &self.text[value_start..self.position], problem),
             }
         })?;
@@ -336,7 +345,7 @@ impl<'a> Parser<'a> {
                 self.position += 3;
                 Ok(letter_of_byte(byte))
             }
-            _ => Err(self.unexpected("two hexadecimal digits from 80 to ff after `\\x`", None)),
+            _ => Err(self.unexpected(messages::ESCAPED_BYTE, None)),
         }
     }
 
@@ -356,8 +365,7 @@ impl<'a> Parser<'a> {
         let mut value = String::new();
         loop {
             let Some(letter) = self.peek() else {
-                let problem = Problem { expected: "a closing quote".to_owned(), hint: None };
-                return Err(self.error(start, "\"", problem));
+                return Err(self.error(start, "\"", Problem::of(messages::CLOSING_QUOTE)));
             };
             self.position += letter.len_utf8();
             match letter {
@@ -368,7 +376,7 @@ impl<'a> Parser<'a> {
                         value.push(escaped);
                     }
                     Some('x') => value.push(self.byte()?),
-                    _ => return Err(self.unexpected("`\"` or `\\` after the `\\` in quotes", None)),
+                    _ => return Err(self.unexpected(messages::ESCAPED_LETTER, None)),
                 },
                 letter => value.push(letter),
             }

@@ -3,7 +3,9 @@
 use std::str::FromStr;
 
 use block::{Error, ErrorKind};
+use words::statement;
 
+use crate::messages;
 use crate::table::{self, OptionRow, Problem};
 
 /// The checked options of one layer or leaf.
@@ -25,7 +27,8 @@ impl<'a> Settings<'a> {
                 .check(value)
                 .map_err(|problem| refusal(&format!("{of}: {name}={value}"), &problem))?;
             if given[..number].iter().any(|(earlier, _)| earlier == name) {
-                return Err(Error::new(ErrorKind::Invalid, format!("{of}: {name} is given twice")));
+                let twice = statement!(messages::OPTION_TWICE, name = name);
+                return Err(Error::new(ErrorKind::Invalid, twice).at(of));
             }
         }
         Ok(Settings { given })
@@ -42,10 +45,8 @@ impl<'a> Settings<'a> {
 
     pub(crate) fn number<T: FromStr>(&self, name: &str) -> Result<Option<T>, Error> {
         let wrong = |value: &str| {
-            Error::new(
-                ErrorKind::Invalid,
-                format!("{name}={value} is no number of the kind that is needed"),
-            )
+            let setting = format!("{name}={value}");
+            Error::new(ErrorKind::Invalid, statement!(messages::OTHER_NUMBER, setting = setting))
         };
         self.get(name).map(|value| value.parse().map_err(|_| wrong(value))).transpose()
     }
@@ -57,6 +58,6 @@ impl<'a> Settings<'a> {
 
 /// What is said where the table has no such thing.
 pub(crate) fn refusal(place: &str, problem: &Problem) -> Error {
-    let hint = problem.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
-    Error::new(ErrorKind::Invalid, format!("{place}: expected {}{hint}", problem.expected))
+    let text = statement!(messages::EXPECTED_HERE, expected = &problem.expected);
+    Error::new(ErrorKind::Invalid, problem.with_hint(text)).at(place)
 }

@@ -33,16 +33,6 @@ pub(crate) mod catalogue {
         NO_WHOLE_NANOSECONDS: "`{text}` is no whole number of nanoseconds", "`{text}` は整数ナノ秒になりません";
         TOO_LONG: "`{text}` is too long", "`{text}` は長すぎます";
     }
-
-    #[cfg(test)]
-    mod tests {
-        #[test]
-        fn every_message_is_there_in_every_language() {
-            for (name, message) in super::ALL {
-                assert_eq!(message.check(&[]), Ok(()), "{name}");
-            }
-        }
-    }
 }
 
 /// A size as read, with what its writer should know about it.

@@ -25,6 +25,7 @@ use block::{Blocking, Device, Error, ErrorKind, Node, Reactor, SECTOR_BYTES, siz
 use cache::{LeafFacts, StoreSeal};
 use device::DeadlineWatch;
 use reactor::Random;
+use words::Text;
 
 use crate::facts::Leaf;
 
@@ -331,7 +332,7 @@ fn agree(
         return differ("level", &assembly.level.to_string(), said.level);
     }
     if let Startability::Refused(reasons) = &assembly.start {
-        return Err(Error::new(ErrorKind::Refused, reasons.join("; ")));
+        return Err(Error::new(ErrorKind::Refused, Text::joined(reasons, "; ")));
     }
     let chunk_bytes = u64::from(assembly.chunk_sectors) * SECTOR_BYTES;
     if let Some(chunk) = said.chunk_bytes.filter(|chunk| *chunk != chunk_bytes) {

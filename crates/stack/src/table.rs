@@ -5,7 +5,9 @@ use std::fmt;
 
 use array::{MEMBERS_MAX, Raid10Layout};
 
-use crate::{RbdImage, nearest, size};
+use words::{Text, statement};
+
+use crate::{RbdImage, messages, nearest, size};
 
 /// What an option's value or a leaf's address has to be.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,11 +42,9 @@ impl ValueKind {
     /// # Errors
     /// What is expected, and the word that may have been meant.
     pub fn check(self, text: &str) -> Result<(), Problem> {
-        let expected = || Err(Problem { expected: self.to_string(), hint: None });
-        let reason = |error: size::UnitError| Problem {
-            expected: self.to_string(),
-            hint: Some(error.reason.english()),
-        };
+        let expected = || Err(Problem::of(self.text()));
+        let reason =
+            |error: size::UnitError| Problem { expected: self.text(), hint: Some(error.reason) };
         match self {
             ValueKind::Size => size::parse(text).map(drop).map_err(reason),
             ValueKind::Duration => size::parse_duration(text).map(drop).map_err(reason),
@@ -57,7 +57,7 @@ impl ValueKind {
             }
             ValueKind::Word(words) if words.contains(&text) => Ok(()),
             ValueKind::Word(words) => Err(Problem {
-                expected: self.to_string(),
+                expected: self.text(),
                 hint: nearest(text, words.iter().copied()).map(did_you_mean),
             }),
             ValueKind::Ranges => ranges(text).map(drop).or_else(|_| expected()),
@@ -74,28 +74,38 @@ impl ValueKind {
     }
 }
 
+impl ValueKind {
+    /// What it is, in words.
+    #[must_use]
+    pub fn text(self) -> Text {
+        let said = match self {
+            ValueKind::Word(words) => return alternatives(words),
+            ValueKind::Size => messages::STACK_SIZE,
+            ValueKind::Copies => messages::COPIES_LAYOUT,
+            ValueKind::Count => messages::WHOLE_COUNT,
+            ValueKind::Fraction => messages::FRACTION,
+            ValueKind::Duration => messages::STACK_DURATION,
+            ValueKind::Path => messages::A_PATH,
+            ValueKind::Name => messages::NAME_OR_PATH,
+            ValueKind::Export => messages::AN_EXPORT,
+            ValueKind::Image => messages::AN_IMAGE,
+            ValueKind::Ranges => messages::BYTE_RANGES,
+        };
+        said.into()
+    }
+}
+
 impl fmt::Display for ValueKind {
+    /// In English, beside the table's help.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ValueKind::Size => f.write_str("a size (64KiB)"),
-            ValueKind::Copies => f.write_str("a layout of copies (n2, f2, o2)"),
-            ValueKind::Count => f.write_str("a whole number"),
-            ValueKind::Fraction => f.write_str("a number from 0 to 1"),
-            ValueKind::Duration => f.write_str("a duration (50ms)"),
-            ValueKind::Word(words) => f.write_str(&alternatives(words)),
-            ValueKind::Path => f.write_str("a path"),
-            ValueKind::Name => f.write_str("a name or a path"),
-            ValueKind::Export => f.write_str("an export (//HOST/EXPORT)"),
-            ValueKind::Image => f.write_str("an image (POOL/IMAGE)"),
-            ValueKind::Ranges => f.write_str("ranges (4KiB+512;1MiB+64KiB)"),
-        }
+        f.write_str(&self.text().english())
     }
 }
 
 /// Offset and length of each of `OFFSET+LENGTH;OFFSET+LENGTH`, in bytes.
 pub(crate) fn ranges(text: &str) -> Result<Vec<(u64, u64)>, size::UnitError> {
     let no_range = || size::UnitError {
-        reason: format!("`{text}` is no list of ranges").into(),
+        reason: statement!(messages::NO_RANGES, text = text),
         expected: "OFFSET+LENGTH;OFFSET+LENGTH".into(),
     };
     let range = |text: &str| {
@@ -109,9 +119,24 @@ pub(crate) fn ranges(text: &str) -> Result<Vec<(u64, u64)>, size::UnitError> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// What should have been there.
-    pub expected: String,
+    pub expected: Text,
     /// A further help.
-    pub hint: Option<String>,
+    pub hint: Option<Text>,
+}
+
+impl Problem {
+    /// One without a further help.
+    pub(crate) fn of(expected: impl Into<Text>) -> Problem {
+        Problem { expected: expected.into(), hint: None }
+    }
+
+    /// What is said of it, with the further help.
+    pub(crate) fn with_hint(&self, text: Text) -> Text {
+        match &self.hint {
+            Some(hint) => statement!(messages::WITH_HINT, text = text, hint = hint),
+            None => text,
+        }
+    }
 }
 
 /// One option of a layer or leaf.
@@ -781,7 +806,8 @@ pub static LEAVES: &[LeafRow] = &[
 /// What is expected instead.
 pub fn layer(name: &str) -> Result<&'static LayerRow, Problem> {
     LAYERS.iter().find(|row| row.name == name).ok_or_else(|| {
-        unknown(name, "a layer", &LAYERS.iter().map(|row| row.name).collect::<Vec<_>>())
+        let names: Vec<&str> = LAYERS.iter().map(|row| row.name).collect();
+        unknown(name, &names, |names| statement!(messages::LAYER_NAMES, names = names))
     })
 }
 
@@ -791,7 +817,8 @@ pub fn layer(name: &str) -> Result<&'static LayerRow, Problem> {
 /// What is expected instead.
 pub fn leaf(name: &str) -> Result<&'static LeafRow, Problem> {
     LEAVES.iter().find(|row| row.name == name).ok_or_else(|| {
-        unknown(name, "a leaf", &LEAVES.iter().map(|row| row.name).collect::<Vec<_>>())
+        let names: Vec<&str> = LEAVES.iter().map(|row| row.name).collect();
+        unknown(name, &names, |names| statement!(messages::LEAF_NAMES, names = names))
     })
 }
 
@@ -807,27 +834,29 @@ pub fn option(
     options.iter().find(|row| row.name == name).ok_or_else(|| {
         let names: Vec<&str> = options.iter().map(|row| row.name).collect();
         if names.is_empty() {
-            return Problem { expected: format!("no option: {of} has none"), hint: None };
+            return Problem::of(statement!(messages::NO_OPTIONS, of = of));
         }
-        unknown(name, &format!("an option of {of}"), &names)
+        unknown(name, &names, |names| statement!(messages::OPTION_NAMES, of = of, names = names))
     })
 }
 
-fn unknown(name: &str, what: &str, names: &[&'static str]) -> Problem {
+fn unknown(name: &str, names: &[&str], expected: impl Fn(Text) -> Text) -> Problem {
     let hint = nearest(name, names.iter().copied()).map(did_you_mean);
-    Problem { expected: format!("{what}: {}", alternatives(names)), hint }
+    Problem { expected: expected(alternatives(names)), hint }
 }
 
-fn did_you_mean(name: &str) -> String {
-    format!("did you mean `{name}`?")
+fn did_you_mean(name: &str) -> Text {
+    statement!(messages::NAME_MEANT, name = name)
 }
 
 /// `a`, `b` or `c`.
-fn alternatives(words: &[&str]) -> String {
+fn alternatives(words: &[&str]) -> Text {
     let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
     match quoted.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
-        _ => quoted.concat(),
+        Some((last, rest)) if !rest.is_empty() => {
+            statement!(messages::OR_LAST, first = rest.join(", "), last = last)
+        }
+        _ => quoted.concat().into(),
     }
 }
 

@@ -53,13 +53,3 @@ words::catalogue! {
         "スーパーブロックは書き込みましたが、起動できませんでした";
     NOT_ASSEMBLED: "it was created, and cannot be assembled as it is", "作成しましたが、そのままでは組み立てられません";
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn every_message_is_there_in_every_language() {
-        for (name, message) in super::ALL {
-            assert_eq!(message.check(&[]), Ok(()), "{name}");
-        }
-    }
-}

@@ -91,7 +91,9 @@ pub fn serve(
         let end = end(signals).map_err(failed)?;
         let listener = TcpListener::bind(options.listen)
             .await
-            .map_err(|error| Error::usage(format!("--listen {}: {error}", options.listen)))?;
+            .map_err(|error| {
+                Error::from_io(format!("--listen {}", options.listen), &error).as_usage()
+            })?;
         let address = listener.local_addr().map_err(failed)?;
         let access = Access::new(address).map_err(failed)?;
         let page = access.page();

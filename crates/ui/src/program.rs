@@ -106,8 +106,9 @@ impl Runner<'_> {
         arguments: &[String],
         on_line: &mut (dyn FnMut(&str) + Send),
     ) -> Result<VerbEnd, Refusal> {
-        let failed =
-            |error: std::io::Error| Refusal::failed(error.to_string()).at(catalogue::STARTING);
+        let failed = |error: std::io::Error| {
+            Refusal::failed(host::Error::from_io(catalogue::STARTING, &error))
+        };
         self.commands.lock().unwrap_or_else(PoisonError::into_inner).push(shell(arguments));
         let mut command = Command::new(&self.program.path);
         if let Some(folder) = folder {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ::words::{Language, Message};
+use ::words::{Language, Message, Text};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Query, Request, State};
@@ -122,13 +122,13 @@ async fn beside<T: Send + 'static>(
 /// A request's document.
 fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, Refusal> {
     serde_json::from_slice(body)
-        .map_err(|error| Refusal::bad(error.to_string()).at(catalogue::SENT))
+        .map_err(|error| Refusal::bad(Text::verbatim(&error)).at(catalogue::SENT))
 }
 
 async fn page(State(app): State<Shared>) -> Answer {
     // Each answer has a word of its own, and only what carries it is run or used as a style.
     let nonce = crate::access::secret()
-        .map_err(|error| Refusal::failed(error.to_string()).at(catalogue::MAKING_PAGE))?;
+        .map_err(|error| Refusal::failed(host::Error::from_io(catalogue::MAKING_PAGE, &error)))?;
     let script = SCRIPT.replacen("{japanese}", &words::japanese(), 1);
     let page = PAGE
         .replace("{nonce}", &nonce)

@@ -163,17 +163,33 @@ fn fill(template: &str, value: impl Fn(&str) -> Option<String>) -> String {
     text + rest
 }
 
-/// Messages as constants: `NAME: "English", "日本語";`, and `ALL` of them with their names for the
-/// tests.
+/// Messages as constants: `NAME: "English", "日本語";`, and a test that each is there in every
+/// language. Words that Japanese has too come first: `untranslated: ["CPU"];`.
 #[macro_export]
 macro_rules! catalogue {
-    ($($name:ident: $english:literal, $japanese:literal;)*) => {
+    (@messages $($name:ident: $english:literal, $japanese:literal;)*) => {
         $(pub(crate) const $name: $crate::Message =
             $crate::Message { code: stringify!($name), english: $english, japanese: $japanese };)*
 
         /// All of them, by name.
         #[cfg(test)]
         pub(crate) const ALL: &[(&str, $crate::Message)] = &[$((stringify!($name), $name)),*];
+    };
+    (
+        untranslated: [$($same:literal),*];
+        $($name:ident: $english:literal, $japanese:literal;)*
+    ) => {
+        $crate::catalogue! { @messages $($name: $english, $japanese;)* }
+
+        #[test]
+        fn every_message_is_there_in_every_language() {
+            for (name, message) in ALL {
+                assert_eq!(message.check(&[$($same),*]), Ok(()), "{name}");
+            }
+        }
+    };
+    ($($name:ident: $english:literal, $japanese:literal;)*) => {
+        $crate::catalogue! { untranslated: []; $($name: $english, $japanese;)* }
     };
 }
 
@@ -190,6 +206,7 @@ mod tests {
     use super::*;
 
     catalogue! {
+        @messages
         LEFT: "{count} left of {all}", "{all} のうち残り {count}";
         UNTRANSLATED: "two words", "two words";
         OTHER_PLACES: "{count} left", "残り {counts}";

@@ -47,8 +47,7 @@ const STEPS: &[&str] = &[
     "unwrap_or_default",
 ];
 
-/// Path and why it decides on a message, until that is mended. One that is not used any more is an
-/// error itself.
+/// Path and why it decides on a message, until that is mended.
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("crates/bench/src/suite/fio/mod.rs", "fio and its servers say in words alone what failed"),
     ("crates/host/src/rbd.rs", "librbd's reason comes through qemu-img as a sentence"),
@@ -57,20 +56,12 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 
 /// Places that decide on the text of a message.
 pub(crate) fn decisions(tree: &Tree) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = tree
+    let findings = tree
         .rust()
         .filter(|(path, _)| path.contains("/src/") && !is_test_file(path))
         .flat_map(|(path, text)| in_file(path, text))
         .collect();
-    for (path, why) in EXCEPTIONS {
-        let before = findings.len();
-        findings.retain(|finding| finding.path != *path);
-        if findings.len() == before && tree.paths.contains(*path) {
-            let message = format!("an exception that nothing needs; remove it from tidy: {why}");
-            findings.push(Finding::error(RULE, path, 0, message));
-        }
-    }
-    findings
+    tree.but_for(EXCEPTIONS, RULE, findings)
 }
 
 fn in_file(path: &str, text: &str) -> Vec<Finding> {

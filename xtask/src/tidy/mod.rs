@@ -8,6 +8,7 @@
 //! planted must be found.
 
 mod cycles;
+mod errors;
 mod glossary;
 mod layers;
 mod messages;
@@ -125,6 +126,26 @@ impl Tree {
         self.texts().filter(|(path, _)| path.ends_with(".rs"))
     }
 
+    /// What a rule found but for its exceptions, each a path with why. One that is not used any more
+    /// is an error itself.
+    fn but_for(
+        &self,
+        exceptions: &[(&str, &str)],
+        rule: &'static str,
+        mut findings: Vec<Finding>,
+    ) -> Vec<Finding> {
+        for (path, why) in exceptions {
+            let before = findings.len();
+            findings.retain(|finding| finding.path != *path);
+            if findings.len() == before && self.paths.contains(*path) {
+                let message =
+                    format!("an exception that nothing needs; remove it from tidy: {why}");
+                findings.push(Finding::error(rule, path, 0, message));
+            }
+        }
+        findings
+    }
+
     #[cfg(test)]
     fn of(files: &[(&str, &str)]) -> Tree {
         Tree::new(
@@ -143,6 +164,7 @@ type Rule = fn(&Tree) -> Vec<Finding>;
 
 const RULES: &[Rule] = &[
     cycles::circles,
+    errors::flattened,
     glossary::defined,
     glossary::persons,
     glossary::replaced,

@@ -402,7 +402,8 @@ impl PlannedRequest {
             Some((error, 0)) => Err(error),
             Some((error, more)) => {
                 let parts = if more == 1 { "part" } else { "parts" };
-                let text = format!("{error} (and {more} more {parts} of the request failed)");
+                let text =
+                    error.text().and(format!(" (and {more} more {parts} of the request failed)"));
                 Err(error.retold(text))
             }
         };

@@ -24,10 +24,13 @@
 
 use std::fmt;
 
+use words::{Text, statement};
+
 use super::usability::is_whole;
 use super::{
     BitmapHeader, Features, Layout, Level, Reshape, Role, Superblock, TimeStamp, Version, uuid_text,
 };
+use crate::catalogue;
 use crate::geometry::Raid0Layout;
 
 /// A member as it was found.
@@ -113,13 +116,13 @@ pub enum Startability {
     /// It may.
     Ready,
     /// It may be read and not written.
-    ReadOnly(Vec<String>),
+    ReadOnly(Vec<Text>),
     /// It may be read, and written only with force: the reasons say what may be lost.
-    ReadOnlyOrForce(Vec<String>),
+    ReadOnlyOrForce(Vec<Text>),
     /// It may with force, and the reasons say what may be lost.
-    NeedsForce(Vec<String>),
+    NeedsForce(Vec<Text>),
     /// It cannot.
-    Refused(Vec<String>),
+    Refused(Vec<Text>),
 }
 
 impl fmt::Display for Startability {
@@ -131,7 +134,7 @@ impl fmt::Display for Startability {
             Startability::NeedsForce(reasons) => ("needs --force", reasons),
             Startability::Refused(reasons) => ("refused", reasons),
         };
-        write!(f, "{verdict}: {}", reasons.join("; "))
+        write!(f, "{verdict}: {}", Text::joined(reasons, "; "))
     }
 }
 
@@ -332,12 +335,12 @@ struct Sorting<'a> {
     left_out: Vec<LeftOut>,
     notes: Vec<String>,
     /// Why the array cannot start.
-    conflicts: Vec<String>,
+    conflicts: Vec<Text>,
     undecided: Vec<(usize, usize)>,
     /// Whether members are used that are more likely old copies than what a crash left.
     takes_doubtful: bool,
     /// Of each member that is used so, what is doubtful about it.
-    doubts: Vec<String>,
+    doubts: Vec<Text>,
 }
 
 impl<'a> Sorting<'a> {
@@ -385,10 +388,9 @@ impl<'a> Sorting<'a> {
         }
         if let Some((field, own, master)) = difference(master, own) {
             let newest_name = &self.candidates[self.newest].name;
-            self.conflicts.push(format!(
-                "{}: {field} is {own}, that of {newest_name} {master}",
-                candidate.name
-            ));
+            let (said, newest) = (catalogue::FIELDS_DIFFER, newest_name);
+            let text = statement!(said, field = field, own = own, newest = newest, other = master);
+            self.conflicts.push(text.at(&candidate.name));
             return;
         }
         match own.role() {
@@ -425,11 +427,8 @@ impl<'a> Sorting<'a> {
             self.leave_out_stale(index, &events);
             return true;
         }
-        self.doubts.push(format!(
-            "{}: {events}: what it holds may be older than the rest: look at it with \
-            --read-only first",
-            candidate.name
-        ));
+        let text = statement!(catalogue::MEMBER_BEHIND, events = events);
+        self.doubts.push(text.at(&candidate.name));
         false
     }
 
@@ -496,15 +495,14 @@ impl<'a> Sorting<'a> {
         match slot {
             Slot::Present(other) | Slot::Recovering { used: other, .. } => {
                 let other = &self.candidates[other.candidate];
-                let same = if other.superblock.device_uuid == own.device_uuid {
-                    ", and the same device_uuid: one is a copy"
-                } else {
-                    ""
+                let same = match other.superblock.device_uuid == own.device_uuid {
+                    true => catalogue::SAME_DEVICE.into(),
+                    false => Text::default(),
                 };
-                self.conflicts.push(format!(
-                    "{} and {} both are active member {role} (dev_roles){same}",
-                    other.name, candidate.name
-                ));
+                let (one, other) = (&other.name, &candidate.name);
+                let said = catalogue::BOTH_ACTIVE;
+                let text = statement!(said, one = one, other = other, role = role, same = same);
+                self.conflicts.push(text);
                 self.undecided.push((usize::from(role), index));
             }
             Slot::Missing | Slot::Stale { .. } => {
@@ -589,13 +587,13 @@ impl<'a> Sorting<'a> {
     }
 
     /// Why it cannot be started at all.
-    fn refusals(&self, layout: Layout, data_sizes: Option<&[u64]>) -> Vec<String> {
+    fn refusals(&self, layout: Layout, data_sizes: Option<&[u64]>) -> Vec<Text> {
         let master = self.master();
         let name = &self.candidates[self.newest].name;
         let mut refused = self.conflicts.clone();
         if matches!(master.level, Level::Multipath | Level::Faulty | Level::Unknown(_)) {
-            refused
-                .push(format!("{name}: level is {}, which raidloom does not serve", master.level));
+            let level = master.level.to_string();
+            refused.push(statement!(catalogue::LEVEL_NOT_SERVED, level = level).at(name));
         }
         match master.reshape() {
             None => refused.extend(self.missing_too_many(self.slots.len(), layout)),
@@ -608,29 +606,25 @@ impl<'a> Sorting<'a> {
                 );
             }
             Some(Err(reason)) => {
-                refused.push(format!("{name}: {reason}: let the kernel's md finish it first"));
+                refused
+                    .push(statement!(catalogue::RESHAPE_BROKEN, why = reason.to_string()).at(name));
             }
         }
         if layout == Layout::Raid0(None)
             && data_sizes.is_some_and(|sizes| zones_differ(sizes, master.chunk_sectors))
         {
-            refused.push(format!(
-                "{name}: layout is not set (feature_map) and matters with these \
-                members: say original or alternate"
-            ));
+            refused.push(Text::from(catalogue::LAYOUT_NOT_SET).at(name));
         }
         refused
     }
 
     /// Why it may only be read.
-    fn reasons_to_read_only(&self) -> Vec<String> {
+    fn reasons_to_read_only(&self) -> Vec<Text> {
         let master = self.master();
         let name = &self.candidates[self.newest].name;
         let mut read_only = Vec::new();
         if self.candidates[self.newest].version == Version::V0_90 {
-            read_only.push(format!(
-                "{name}: its superblock has version 0.90, which raidloom reads and never writes"
-            ));
+            read_only.push(Text::from(catalogue::SUPERBLOCK_0_90).at(name));
         }
         for index in self
             .slots
@@ -642,42 +636,35 @@ impl<'a> Sorting<'a> {
             let candidate = &self.candidates[index];
             let unknown = candidate.superblock.features.unknown();
             if !unknown.is_empty() {
-                read_only.push(format!(
-                    "{}: feature_map has bits that are not known here, {unknown}",
-                    candidate.name
-                ));
+                let bits = unknown.to_string();
+                let text = statement!(catalogue::UNKNOWN_FEATURES, bits = bits);
+                read_only.push(text.at(&candidate.name));
             }
         }
         if master.features.contains(Features::JOURNAL) || !self.journals.is_empty() {
-            let journal = self.journals.first().map_or("which is missing".to_owned(), |&index| {
-                self.candidates[index].name.clone()
-            });
-            read_only.push(format!(
-                "{name}: the array has a journal (feature_map), {journal}: its \
-                last writes may be there only"
-            ));
+            let journal = match self.journals.first() {
+                Some(&index) => Text::from(&self.candidates[index].name),
+                None => catalogue::JOURNAL_MISSING.into(),
+            };
+            read_only.push(statement!(catalogue::HAS_JOURNAL, journal = journal).at(name));
         }
         if let Some(Ok(reshape)) = master.reshape() {
             let (position, in_place) = (reshape.position_sectors, reshape.is_in_place(master));
-            let half = if in_place {
-                "; it goes on in place, and what it was moving may be whole in mdadm's backup file \
-                only"
-            } else {
-                ""
+            let half = match in_place {
+                true => catalogue::RESHAPE_IN_PLACE.into(),
+                false => Text::default(),
             };
-            read_only.push(format!(
-                "{name}: a reshape is under way (feature_map, reshape_position {position}): only \
-                the kernel's md can finish it{half}"
-            ));
+            let said = catalogue::RESHAPE_UNDER_WAY;
+            read_only.push(statement!(said, position = position, half = half).at(name));
         }
         if master.features.contains(Features::CLUSTERED) {
-            read_only.push(format!("{name}: several hosts may share the array (feature_map)"));
+            read_only.push(Text::from(catalogue::SHARED_BY_HOSTS).at(name));
         }
         read_only
     }
 
     /// What may be lost by starting it.
-    fn all_doubts(&self) -> Vec<String> {
+    fn all_doubts(&self) -> Vec<Text> {
         let master = self.master();
         let name = &self.candidates[self.newest].name;
         let mut doubts = self.doubts.clone();
@@ -688,18 +675,16 @@ impl<'a> Sorting<'a> {
             && !master.is_clean()
             && !closes_write_hole
         {
-            doubts.push(format!(
-                "{name}: the array was being written (resync_offset {}) and has {degraded} of {} \
-                members missing: \
-                 what the missing ones held next to those writes may be wrong",
-                master.resync_offset_sectors, master.raid_disks
-            ));
+            let (said, offset) = (catalogue::DIRTY_DEGRADED, master.resync_offset_sectors);
+            let count = master.raid_disks;
+            let text = statement!(said, offset = offset, missing = degraded, count = count);
+            doubts.push(text.at(name));
         }
         doubts
     }
 
     /// Why the places taken of the first so many are not enough, if so.
-    fn missing_too_many(&self, disks: usize, layout: Layout) -> Option<String> {
+    fn missing_too_many(&self, disks: usize, layout: Layout) -> Option<Text> {
         let (master, slots) = (self.master(), &self.slots[..disks]);
         let missing: Vec<usize> =
             (0..slots.len()).filter(|&role| slots[role].present().is_none()).collect();
@@ -708,19 +693,22 @@ impl<'a> Sorting<'a> {
         if enough {
             return None;
         }
-        let roles: Vec<String> = missing.iter().map(|&role| self.describe_missing(role)).collect();
-        Some(format!("too few members for {}: {}", master.level, roles.join(", ")))
+        let roles = Text::joined(missing.iter().map(|&role| self.describe_missing(role)), ", ");
+        let level = master.level.to_string();
+        Some(statement!(catalogue::TOO_FEW_MEMBERS, level = level, roles = roles))
     }
 
-    fn describe_missing(&self, role: usize) -> String {
+    fn describe_missing(&self, role: usize) -> Text {
         match self.slots[role] {
             Slot::Stale { candidate, .. } => {
-                format!("member {role} is stale ({})", self.candidates[candidate].name)
+                let name = &self.candidates[candidate].name;
+                statement!(catalogue::ROLE_STALE, role = role, name = name)
             }
             Slot::Recovering { used, .. } => {
-                format!("member {role} is not rebuilt ({})", self.candidates[used.candidate].name)
+                let name = &self.candidates[used.candidate].name;
+                statement!(catalogue::ROLE_NOT_REBUILT, role = role, name = name)
             }
-            _ => format!("member {role} is missing"),
+            _ => statement!(catalogue::ROLE_MISSING, role = role),
         }
     }
 }

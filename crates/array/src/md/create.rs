@@ -12,6 +12,7 @@
 //! later leaves.
 
 use block::{Error, ErrorKind};
+use words::Text;
 
 use super::{
     AssembleOptions, Bitmap, Candidate, Features, Layout, Level, PplArea, Role, Startability,
@@ -386,12 +387,12 @@ impl NewArray {
             return Err(invalid(left_out.reason.clone()));
         }
         if let Startability::Refused(reasons) = &assembly.start {
-            return Err(invalid(reasons.join("; ")));
+            return Err(invalid(Text::joined(reasons, "; ")));
         }
         Ok(())
     }
 }
 
-fn invalid(text: String) -> Error {
+fn invalid(text: impl Into<Text>) -> Error {
     Error::new(ErrorKind::Invalid, text)
 }

@@ -9,6 +9,7 @@ use block::{
 use reactor::{Reactor, since_boot};
 
 use super::state::{Metadata, MetadataState};
+use crate::catalogue;
 use crate::fence::{Fence, Freedom, Hold, Stamp, TERMS};
 use crate::md::{ChecksumVerdict, Superblock, Version};
 use crate::member::MemberState;
@@ -52,7 +53,7 @@ impl Look {
         let members = shared.health.snapshot().members;
         match metadata.end_look(&members, self) {
             LookResult::Lost => {
-                let error = Error::new(ErrorKind::Gone, "the array is another server's now");
+                let error = Error::new(ErrorKind::Gone, catalogue::ANOTHER_SERVERS);
                 for slot in 0..members.len() {
                     shared.drop_member(slot, None, &error);
                 }

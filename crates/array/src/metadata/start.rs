@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex};
 
 use block::{Device, Error, ErrorKind, Reactor, SECTOR_BYTES, size_text};
 use reactor::since_boot;
+use words::{Text, statement};
 
 use super::examine::{SUPERBLOCK_BYTES, bitmap_offset, read};
 use super::log::{LogReplay, LogWriter, Source, replay};
@@ -26,6 +27,7 @@ use super::running::RunningArray;
 use super::start_member::{Purpose, StartMember, open_member, refused};
 use super::state::{Metadata, MetadataState};
 use super::update::MetadataDevice;
+use crate::catalogue;
 use crate::device::{ArrayDevice, MemberAtStart};
 use crate::fence;
 use crate::geometry::{Linear, Parity, ParityLayout, Raid0, Raid0Layout, Raid10};
@@ -204,25 +206,24 @@ fn check_start(assembly: &Assembly, options: &StartOptions) -> Result<(), Error>
         md::Startability::Ready
             if options.read_only && !options.force && assembly.reads_wrong_without_log() =>
         {
-            format!("only with --force: {}", Assembly::WITHOUT_LOG)
+            statement!(catalogue::ONLY_WITH_FORCE, why = Assembly::WITHOUT_LOG)
         }
         md::Startability::Ready => return Ok(()),
         md::Startability::ReadOnly(_) if options.read_only => return Ok(()),
         md::Startability::ReadOnlyOrForce(_) if options.read_only || options.force => return Ok(()),
         md::Startability::NeedsForce(_) if options.force => return Ok(()),
-        md::Startability::ReadOnly(reasons) => format!(
-            "it may only be read (--read-only, or an overlay over it): {}",
-            reasons.join("; ")
-        ),
+        md::Startability::ReadOnly(reasons) => {
+            statement!(catalogue::MAY_ONLY_BE_READ, why = Text::joined(reasons, "; "))
+        }
         md::Startability::ReadOnlyOrForce(reasons) => {
-            format!("only with --read-only or --force: {}", reasons.join("; "))
+            statement!(catalogue::READ_OR_FORCE, why = Text::joined(reasons, "; "))
         }
         md::Startability::NeedsForce(reasons) => {
-            format!("only with --force: {}", reasons.join("; "))
+            statement!(catalogue::ONLY_WITH_FORCE, why = Text::joined(reasons, "; "))
         }
-        md::Startability::Refused(reasons) => reasons.join("; "),
+        md::Startability::Refused(reasons) => Text::joined(reasons, "; "),
     };
-    Err(refused(format!("the array {} is not started: {reasons}", assembly.name)))
+    Err(refused(statement!(catalogue::ARRAY_NOT_STARTED, name = &assembly.name, why = reasons)))
 }
 
 fn chunk_bytes(assembly: &Assembly) -> u64 {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use block::{Blocking, Device, EmulatingDevice, Error, ErrorKind, Reactor, SECTOR_BYTES};
+use words::Text;
 
 use super::examine::{SUPERBLOCK_BYTES, examine, read};
 use super::options::StartOptions;
@@ -48,7 +49,7 @@ impl Purpose<'_> {
     }
 }
 
-pub(super) fn refused(text: String) -> Error {
+pub(super) fn refused(text: impl Into<Text>) -> Error {
     Error::new(ErrorKind::Refused, text)
 }
 
@@ -160,7 +161,8 @@ fn lost_of(
         Err(error) => {
             let advice = "what it named would read as data: --read-only reads the array without \
                 it, --force goes on without it";
-            Err(refused(format!("{name}: the bad-block log: {error}; {advice}")))
+            let text = error.text().at("the bad-block log").at(name).and("; ").and(advice);
+            Err(Error::new(ErrorKind::Refused, text))
         }
     }
 }

@@ -15,6 +15,7 @@ use super::log::LogWriter;
 use super::planted::PlantedMistake;
 use super::planted::planted;
 use super::update::{MetadataDevice, MetadataUpdate};
+use crate::catalogue;
 use crate::fence::Fence;
 use crate::md::TimeStamp;
 use crate::record::{
@@ -246,7 +247,7 @@ impl MetadataState {
         match &self.broken {
             Some(reason) => Some(Error::new(ErrorKind::Media, reason.clone())),
             None if self.is_stopped => {
-                Some(Error::new(ErrorKind::ReadOnly, "the array has been stopped"))
+                Some(Error::new(ErrorKind::ReadOnly, catalogue::ARRAY_STOPPED))
             }
             None => None,
         }

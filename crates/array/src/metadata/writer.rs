@@ -12,6 +12,7 @@ use super::channels::{EndedCommand, MetadataChannels};
 use super::looks::Looks;
 use super::planted::planted;
 use super::update::MetadataUpdate;
+use crate::catalogue;
 use crate::record::{Clear, WriteIntentBitmap};
 use crate::rows::Waiter;
 use crate::shared::ArrayCore;
@@ -298,10 +299,7 @@ impl MetadataWriter {
                 }
                 if state.in_flight > 0 {
                     self.is_stopping = false;
-                    return Err(Error::new(
-                        ErrorKind::Busy,
-                        "the array is still being written to: end what uses it first",
-                    ));
+                    return Err(Error::new(ErrorKind::Busy, catalogue::STILL_WRITTEN));
                 }
                 if !state.is_writing {
                     state.is_stopped = true;

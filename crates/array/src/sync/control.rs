@@ -6,10 +6,12 @@ use std::sync::Arc;
 use block::{Device, Error, ErrorKind, Reactor, Support, size_text};
 
 use super::runner::SyncRunner;
+use crate::catalogue;
 use crate::health::Health;
 use crate::member::{Member, MemberSet, MemberState, ReplacementCopy, Snapshot};
 use crate::ranges::Ranges;
 use crate::shared::ArrayCore;
+use words::statement;
 
 /// A device that becomes a member.
 #[derive(Clone)]
@@ -118,15 +120,15 @@ impl Control {
     fn take_out(&self, member: usize, cause: Option<&dyn fmt::Display>) -> Result<(), Error> {
         self.check_slot(member)?;
         if self.health().member_in(member).is_none() {
-            return Err(Error::new(ErrorKind::Invalid, format!("member {member} is out already")));
+            return Err(Error::new(
+                ErrorKind::Invalid,
+                statement!(catalogue::MEMBER_IS_OUT, member = member),
+            ));
         }
         if self.shared.fail_on_request(member, cause) {
             return Ok(());
         }
-        Err(Error::new(
-            ErrorKind::Busy,
-            format!("member {member} is needed: without it data would be lost"),
-        ))
+        Err(Error::new(ErrorKind::Busy, statement!(catalogue::MEMBER_IS_NEEDED, member = member)))
     }
 
     /// Lets go of a member that has failed. Channels close it when they are used next.
@@ -138,15 +140,13 @@ impl Control {
         if self.health().member_in(member).is_some() {
             return Err(Error::new(
                 ErrorKind::Busy,
-                format!("member {member} is in service: fail it first"),
+                statement!(catalogue::MEMBER_IN_SERVICE, member = member),
             ));
         }
         match self.health().empty_slot(member) {
             Some(_) => Ok(()),
-            None => Err(Error::new(
-                ErrorKind::Invalid,
-                format!("member {member}: the slot is empty already"),
-            )),
+            None => Err(Error::new(ErrorKind::Invalid, catalogue::SLOT_IS_EMPTY)
+                .at(format!("member {member}"))),
         }
     }
 
@@ -200,10 +200,7 @@ impl Control {
         self.check_slot(member)?;
         let replacement = self.new_member(&format!("member {member}"), new_device)?;
         let busy = || {
-            Error::new(
-                ErrorKind::Busy,
-                format!("member {member} is not in sync, or is being replaced already"),
-            )
+            Error::new(ErrorKind::Busy, statement!(catalogue::MEMBER_NOT_IN_SYNC, member = member))
         };
         let old = self.health().member_in(member).ok_or_else(busy)?;
         let replacing = ReplacementCopy::over(&old, &replacement, self.shared.level.member_bytes());
@@ -230,10 +227,8 @@ impl Control {
         if member < count {
             return Ok(());
         }
-        Err(Error::new(
-            ErrorKind::Invalid,
-            format!("member {member}: the array has slots 0 to {}", count - 1),
-        ))
+        Err(Error::new(ErrorKind::Invalid, statement!(catalogue::ARRAY_SLOTS, last = count - 1))
+            .at(format!("member {member}")))
     }
 
     /// A member of a device that can do what the array says it can.
@@ -317,8 +312,5 @@ impl Control {
 }
 
 fn taken(member: usize) -> Error {
-    Error::new(
-        ErrorKind::Busy,
-        format!("member {member}: the slot is taken: fail and remove its member first"),
-    )
+    Error::new(ErrorKind::Busy, catalogue::SLOT_IS_TAKEN).at(format!("member {member}"))
 }

@@ -16,12 +16,14 @@ use block::{Channel, Error, ErrorKind, Op, Reactor, Request, Time};
 use reactor::Source;
 
 use super::findings::Findings;
+use crate::catalogue;
 use crate::execute::ArrayChannel;
 use crate::health::Health;
 use crate::member::{Member, MemberState};
 use crate::part::{SyncRange, SyncTask};
 use crate::ranges::Ranges;
 use crate::shared::ArrayCore;
+use words::statement;
 
 /// The tag of the flush before a checkpoint.
 const FLUSH: u64 = u64::MAX;
@@ -292,7 +294,10 @@ impl SyncRunner {
     /// the kind to do.
     pub fn start(&mut self, action: SyncAction) -> Result<(), Error> {
         if let Some(job) = &self.job {
-            return Err(Error::new(ErrorKind::Busy, format!("a {} is under way", job.action)));
+            return Err(Error::new(
+                ErrorKind::Busy,
+                statement!(catalogue::WORK_UNDER_WAY, work = job.action.to_string()),
+            ));
         }
         let Extent { target, todo, total_bytes } = self
             .extent_of(&action)

@@ -23,6 +23,7 @@ mod strangers;
 use std::collections::BTreeMap;
 
 use results::{BetterDirection, Clock, Doubt, Group};
+use words::Text;
 
 pub use encoding::decoded;
 
@@ -102,7 +103,7 @@ struct ResultAtLine {
 ///
 /// # Errors
 /// One line: which formats there are, or what is wrong with the text and where.
-pub fn import(text: &str) -> Result<Vec<ImportedResult>, String> {
+pub fn import(text: &str) -> Result<Vec<ImportedResult>, Text> {
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n").replace('\r', "\n");
     let mut crystal = crystal_reader::Reader::default();
     let mut bonnie = bonnie::Reader::default();
@@ -131,7 +132,7 @@ pub fn import(text: &str) -> Result<Vec<ImportedResult>, String> {
     found.extend(bonnie.found());
     found.extend(terse.found()?);
     if found.is_empty() {
-        return Err(strangers::refusal(&text));
+        return Err(strangers::refusal(&text).into());
     }
     if let ([one], 1, false) = (&mut found[..], documents, others.contains(&FENCE)) {
         // fio prints notes and warnings where it prints its results, before and after them.
@@ -139,7 +140,7 @@ pub fn import(text: &str) -> Result<Vec<ImportedResult>, String> {
     }
     found.retain(|found| !found.imported.rows.is_empty());
     if found.is_empty() {
-        return Err("there is no figure in it".to_owned());
+        return Err("there is no figure in it".into());
     }
     found.sort_by_key(|found| found.line);
     Ok(told_apart(found.into_iter().map(|found| found.imported).collect()))
@@ -152,17 +153,18 @@ fn begins_json(text: &str) -> bool {
 }
 
 /// A JSON document at the start of a text, and its length.
-fn json(text: &str, line: usize) -> Result<(ImportedResult, usize), String> {
+fn json(text: &str, line: usize) -> Result<(ImportedResult, usize), Text> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<serde_json::Value>();
     let value = values.next().ok_or("an empty document")?;
-    let value =
-        value.map_err(|error| format!("line {}: no JSON: {error}", line - 1 + error.line()))?;
+    let value = value.map_err(|error| {
+        Text::verbatim(&error).at(format!("line {}: no JSON", line - 1 + error.line()))
+    })?;
     let is_fio = ["jobs", fio::CLIENTS].iter().any(|list| value.get(list).is_some());
     if !is_fio {
         return Err(
             "JSON of another kind: it has none of fio's `jobs`; what raidloom has measured \
             is in the folder of its run"
-                .to_owned(),
+                .into(),
         );
     }
     Ok((fio::read(&value)?, values.byte_offset()))

@@ -30,7 +30,7 @@ fn lines(options: &Options) -> Vec<Line> {
 }
 
 /// What a file with one configuration holds.
-fn import_one(text: &str) -> Result<ImportedResult, String> {
+fn import_one(text: &str) -> Result<ImportedResult, Text> {
     let mut all = import(text)?;
     assert_eq!(all.len(), 1);
     Ok(all.remove(0))
@@ -235,7 +235,7 @@ fn bonnie_lines_are_read_in_each_of_their_layouts() {
             (11.5, 2.0, 0.12)
         );
     }
-    let error = import(&format!("{new}\n1.98,2.00a,box\n")).unwrap_err();
+    let error = import(&format!("{new}\n1.98,2.00a,box\n")).unwrap_err().to_string();
     assert_eq!(error, "line 2: it has 3 fields; bonnie++ writes 27, 48 or 50");
 }
 
@@ -255,7 +255,7 @@ fn fios_notes_around_its_json_are_kept_as_notes() {
     assert_eq!(imported.rows.len(), 1);
     let said = |line: &str| format!("beside its results the file says: {line}");
     assert_eq!(imported.notes, [said(note), said(note), said("fio: a last word")]);
-    let damaged = import(&format!("{note}\n{{ \"jobs\": [ }}")).unwrap_err();
+    let damaged = import(&format!("{note}\n{{ \"jobs\": [ }}")).unwrap_err().to_string();
     assert!(damaged.starts_with("line 2: no JSON"), "{damaged}");
     assert!(import_one(&format!("  {document}")).is_ok(), "an indented document is one too");
 }
@@ -299,7 +299,7 @@ fn what_is_none_of_them_is_refused_in_one_line() {
             "line 3: `ABC 1MiB (Q=1, T=1): 3.0 MB/s` is no row",
         ),
     ] {
-        let error = import(text).unwrap_err();
+        let error = import(text).unwrap_err().to_string();
         assert!(error.contains(says) && !error.contains('\n'), "{text:?}: {error}");
     }
 }

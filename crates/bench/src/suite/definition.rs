@@ -17,7 +17,9 @@ use std::time::Duration;
 
 use block::{Clock, Device, Error, duration_text, size_text};
 use results::Group;
+use words::{Message, Text, statement};
 
+use super::catalogue;
 use super::phase::Phase;
 use super::session::Session;
 
@@ -133,7 +135,7 @@ impl Suite {
 }
 
 /// What is wrong with a text, if anything is.
-pub type Check = fn(&str) -> Result<(), String>;
+pub type Check = fn(&str) -> Result<(), Text>;
 
 /// A setting of a suite, defined here and nowhere else: the keys of plans and of `bench`,
 /// `bench explain` and the docs follow from it.
@@ -283,12 +285,10 @@ pub enum Scope {
 impl Scope {
     /// Why a setting with this scope means nothing on a target, if it does not.
     #[must_use]
-    pub fn refusal(self, target: TargetKind, read_only: bool) -> Option<&'static str> {
+    pub fn refusal(self, target: TargetKind, read_only: bool) -> Option<Message> {
         match self {
-            Scope::Folders if target == TargetKind::Device => {
-                Some("it is for a folder, and the target is a device")
-            }
-            Scope::Writing if read_only => Some("it is for what is written, and nothing is here"),
+            Scope::Folders if target == TargetKind::Device => Some(catalogue::FOR_FOLDERS),
+            Scope::Writing if read_only => Some(catalogue::FOR_WRITTEN),
             _ => None,
         }
     }
@@ -392,7 +392,7 @@ impl Kind {
     ///
     /// # Errors
     /// What would be.
-    pub fn check(&self, value: &Value) -> Result<(), String> {
+    pub fn check(&self, value: &Value) -> Result<(), Text> {
         match (self, value) {
             (Kind::Bytes | Kind::Mebibytes, Value::Bytes(_))
             | (Kind::Time, Value::Time(_))
@@ -407,12 +407,17 @@ impl Kind {
                 Ok(())
             }
             (Kind::Text | Kind::Lines | Kind::File | Kind::Path, Value::Text(_)) => Ok(()),
-            _ => Err(format!("`{value}`: expected {self}")),
+            _ => Err(self.expected(&value.to_string())),
         }
     }
 }
 
 impl Kind {
+    /// What is said of a value that is not of this kind.
+    fn expected(&self, value: &str) -> Text {
+        statement!(catalogue::VALUE_EXPECTED, value = value, kind = self.text())
+    }
+
     /// The value of this kind that a text says. `bytes` reads a size with a unit.
     ///
     /// # Errors
@@ -420,10 +425,10 @@ impl Kind {
     pub fn read(
         &self,
         text: &str,
-        bytes: &dyn Fn(&str) -> Result<u64, String>,
-        time: &dyn Fn(&str) -> Result<Duration, String>,
-    ) -> Result<Value, String> {
-        let expected = || format!("`{text}`: expected {self}");
+        bytes: &dyn Fn(&str) -> Result<u64, Text>,
+        time: &dyn Fn(&str) -> Result<Duration, Text>,
+    ) -> Result<Value, Text> {
+        let expected = || self.expected(text);
         let number = || text.parse::<u64>().map_err(|_| expected());
         let value = match self {
             Kind::Mebibytes if text.parse::<u64>().is_ok() => {
@@ -444,40 +449,46 @@ impl Kind {
             Kind::File if text.contains('\n') => Value::from(text.to_owned()),
             Kind::File => {
                 let read = std::fs::read_to_string(text);
-                Value::from(read.map_err(|error| format!("the file {text}: {error}"))? + "\n")
+                let place = || statement!(catalogue::THE_FILE, path = text);
+                let read = read.map_err(|error| block::io_text(&error).at(place()));
+                Value::from(read? + "\n")
             }
         };
         self.check(&value).map(|()| value)
     }
 }
 
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Kind {
+    /// Which values it takes, in words.
+    #[must_use]
+    pub fn text(&self) -> Text {
         match self {
-            Kind::Bytes => f.write_str("a size such as 64KiB"),
-            Kind::Mebibytes => f.write_str("a size such as 64KiB, or a number of MiB"),
-            Kind::Time => f.write_str("a time such as 5s"),
-            Kind::SomeTime => f.write_str("a time such as 5s, more than none"),
-            Kind::Limit => write!(f, "a whole number from 1 on, or {UNLIMITED}"),
-            Kind::Count(least, u64::MAX) => write!(f, "a whole number from {least} on"),
-            Kind::Count(least, most) => write!(f, "a whole number from {least} to {most}"),
-            Kind::Switch => f.write_str("true or false"),
-            Kind::Word(words) => f.write_str(&words.join(", ")),
-            Kind::Text => f.write_str("a text"),
-            Kind::Lines => f.write_str("lines of text"),
-            Kind::File => f.write_str("the path of a file, or what would be in it"),
-            Kind::Path => f.write_str("the path of a file"),
+            Kind::Bytes => catalogue::SIZE_VALUE.into(),
+            Kind::Mebibytes => catalogue::MEBIBYTES_VALUE.into(),
+            Kind::Time => catalogue::TIME_VALUE.into(),
+            Kind::SomeTime => catalogue::SOME_TIME_VALUE.into(),
+            Kind::Limit => statement!(catalogue::LIMIT_VALUE, none = UNLIMITED),
+            Kind::Count(least, u64::MAX) => statement!(catalogue::COUNT_FROM_VALUE, least = *least),
+            Kind::Count(least, most) => {
+                statement!(catalogue::COUNT_VALUE, least = *least, most = *most)
+            }
+            Kind::Switch => catalogue::SWITCH_VALUE.into(),
+            Kind::Word(words) => statement!(catalogue::WORDS_VALUE, words = words.join(", ")),
+            Kind::Text => catalogue::TEXT_VALUE.into(),
+            Kind::Lines => catalogue::LINES_VALUE.into(),
+            Kind::File => catalogue::FILE_VALUE.into(),
+            Kind::Path => catalogue::PATH_VALUE.into(),
         }
     }
 }
 
-fn checked<'a>(suite: &'a Suite, name: &str, value: &Value) -> Result<&'a Setting, String> {
+fn checked<'a>(suite: &'a Suite, name: &str, value: &Value) -> Result<&'a Setting, Text> {
     let setting = suite
         .setting(name)
-        .ok_or_else(|| format!("the suite {} has no setting `{name}`", suite.name))?;
-    setting.kind.check(value).map_err(|error| format!("{name}: {error}"))?;
+        .ok_or_else(|| statement!(catalogue::NO_SETTING, suite = suite.name, name = name))?;
+    setting.kind.check(value).map_err(|text| text.at(name))?;
     if let (Some(check), Value::Text(text)) = (setting.check, value) {
-        check(text).map_err(|error| format!("{name}: {error}"))?;
+        check(text).map_err(|wrong| wrong.at(name))?;
     }
     Ok(setting)
 }
@@ -495,7 +506,7 @@ impl Settings {
     ///
     /// # Errors
     /// When the suite has no such setting, or the value is not of its kind.
-    pub fn set(&mut self, suite: &Suite, name: &str, value: Value) -> Result<(), String> {
+    pub fn set(&mut self, suite: &Suite, name: &str, value: Value) -> Result<(), Text> {
         let setting = checked(suite, name, &value)?;
         self.values.insert(setting.name, value);
         Ok(())
@@ -511,10 +522,10 @@ impl Settings {
         group: Group,
         name: &str,
         value: Value,
-    ) -> Result<(), String> {
+    ) -> Result<(), Text> {
         let setting = checked(suite, name, &value)?;
         if !setting.by_group {
-            return Err(format!("{name}: {} has one value for all its rows", suite.name));
+            return Err(statement!(catalogue::ONE_FOR_ALL_ROWS, suite = suite.name).at(name));
         }
         self.of_groups.insert((group, setting.name), value);
         Ok(())

@@ -3,17 +3,20 @@
 
 use std::fmt::Write;
 
+use words::Text;
+
+use super::catalogue;
 use super::definition::{Setting, Suite, TargetKind};
 use super::phase::Phase;
 
 /// What kinds of target a suite takes, in words.
 #[must_use]
-pub fn targets(suite: &Suite) -> String {
+pub fn targets(suite: &Suite) -> Text {
     let name = |kind: &TargetKind| match kind {
-        TargetKind::Device => "a stack, an image file or a block device",
-        TargetKind::Folder => "a folder",
+        TargetKind::Device => catalogue::DEVICE_TARGET,
+        TargetKind::Folder => catalogue::FOLDER_TARGET,
     };
-    suite.targets.iter().map(name).collect::<Vec<_>>().join("; ")
+    Text::joined(suite.targets.iter().map(name), "; ")
 }
 
 /// A phase's figure, in words.
@@ -39,14 +42,14 @@ fn table(text: &mut String, head: &[&str], rows: impl Iterator<Item = Vec<String
 /// Which values a setting takes, in words.
 fn takes(setting: &Setting) -> String {
     let groups = if setting.by_group { "; may differ by group of rows" } else { "" };
-    format!("{}{groups}", setting.kind)
+    format!("{}{groups}", setting.kind.text().english())
 }
 
 /// One suite in Markdown.
 #[must_use]
 pub fn markdown(suite: &Suite) -> String {
     let mut text = format!("## {}\n\n{}\n\n{}\n\n", suite.name, suite.summary, suite.about.trim());
-    let _ = writeln!(text, "Target: {}.\n", targets(suite));
+    let _ = writeln!(text, "Target: {}.\n", targets(suite).english());
     let phases = suite.default_phases();
     table(
         &mut text,
@@ -81,7 +84,8 @@ pub fn text(suite: &Suite, width: usize) -> String {
         fold(&format!("{}: {}", suite.name, suite.summary), "", width),
         fold(suite.about.trim(), "", width)
     );
-    let _ = write!(text, "\nRuns on {}.\n\nPhases, in this order:\n", targets(suite));
+    let targets = targets(suite).english();
+    let _ = write!(text, "\nRuns on {targets}.\n\nPhases, in this order:\n");
     for phase in suite.default_phases() {
         let _ = write!(
             text,

@@ -14,6 +14,7 @@
 
 pub mod access;
 pub mod bonnie;
+mod catalogue;
 pub mod command;
 pub mod copy;
 pub mod crystal;
@@ -154,16 +155,10 @@ mod tests {
         let mut settings = suite.defaults(Clock::Wall);
         assert_eq!(settings.set(suite, "depth", Value::Count(32)), Ok(()));
         assert_eq!(settings.count("depth"), 32);
-        let wrong = settings.set(suite, "depth", Value::Count(0)).unwrap_err();
-        assert_eq!(wrong, "depth: `0`: expected a whole number from 1 to 4096");
-        assert!(
-            settings
-                .set(suite, "verify", Value::word("most"))
-                .unwrap_err()
-                .contains("off, words, full")
-        );
-        assert!(
-            settings.set(suite, "deep", Value::Count(1)).unwrap_err().contains("no setting `deep`")
-        );
+        let mut wrong = |name, value| settings.set(suite, name, value).unwrap_err().to_string();
+        let expected = "depth: `0`: expected a whole number from 1 to 4096";
+        assert_eq!(wrong("depth", Value::Count(0)), expected);
+        assert!(wrong("verify", Value::word("most")).contains("off, words, full"));
+        assert!(wrong("deep", Value::Count(1)).contains("no setting `deep`"));
     }
 }

@@ -158,10 +158,10 @@ impl CacheCore {
         if state.dirty_slots() == 0 && state.claimed_slots() == 0 {
             self.distrusted.store(true, Ordering::Release);
         } else if error.kind() != ErrorKind::Media {
-            let text = format!(
-                "the cache's device has failed, and the device below lacks {}: {error}",
-                state.dirty_text(&self.shape)
-            );
+            let lacks = state.dirty_text(&self.shape);
+            let text = error.text().at(format!(
+                "the cache's device has failed, and the device below lacks {lacks}"
+            ));
             drop(state);
             self.stop(error.repeat().retold(text));
         }

@@ -9,7 +9,9 @@ use escape::add;
 use host::guard::{Consent, Guard};
 use mdtools::{ArrayStatus, AssemblyOptions, FoundArrays, Group};
 use serde_json::{Value, json};
+use words::Text;
 
+use crate::catalogue::{self, statement};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -49,7 +51,9 @@ pub(super) fn assemble(output: &Output, arguments: &AssembleArguments) -> Result
     let found =
         mdtools::find(&Guard::new(Consent::default()), &mdtools::members_in(&arguments.paths)?);
     if let Some(folder) = arguments.overlay.as_ref().filter(|folder| !folder.is_dir()) {
-        return Err(Failure::usage(format!("--overlay {}: it is no folder", folder.display())));
+        return Err(
+            Failure::usage(catalogue::OVERLAY_FOLDER).at(format!("--overlay {}", folder.display()))
+        );
     }
     let opening = AssemblyOptions {
         read_only: arguments.read_only,
@@ -68,20 +72,19 @@ pub(super) fn assemble(output: &Output, arguments: &AssembleArguments) -> Result
         return Err(Failure::usage(reason.clone()));
     }
     if let Some(path) = found.without.first() {
-        return Err(Failure::usage(format!(
-            "{path}: no md superblock of version {} on it; {GUESS}",
-            Version::ALL_TEXT
-        )));
+        return Err(Failure::usage(statement!(
+            NO_MD_SUPERBLOCK,
+            hint = Version::ALL_TEXT,
+            version = GUESS
+        ))
+        .at(path));
     }
     let Some(only) = found.only() else {
         let of = |group: &Group| {
             format!("{} (set_uuid {})", group.sources[0], array::md::uuid_text(&group.set_uuid()))
         };
         let both: Vec<String> = found.outermost().take(2).map(of).collect();
-        return Err(Failure::usage(format!(
-            "{} are of different arrays; --scan shows both",
-            both.join(" and ")
-        )));
+        return Err(Failure::usage(statement!(DIFFERENT_ARRAYS, arrays = both.join(" and "))));
     };
     show(output, &found, opening)?;
     only.stack(opening).map_err(|error| match &only.assembly {
@@ -121,7 +124,7 @@ fn checked(output: &Output, found: FoundArrays) -> Result<FoundArrays, Failure> 
     }
     found.passed_over.iter().for_each(|reason| output.note(&format!("passed over: {reason}")));
     if found.groups.is_empty() {
-        return Err(Failure::failed(format!("no member of an md array was found; {GUESS}")));
+        return Err(Failure::failed(statement!(NO_MD_MEMBER, hint = GUESS)));
     }
     Ok(found)
 }
@@ -162,7 +165,7 @@ fn document(found: &FoundArrays, group: &Group, opening: AssemblyOptions<'_>) ->
         Ok(assembly) => assembly,
         Err(reason) => return json!({ "error": reason }),
     };
-    let (verdict, reasons): (&str, &[String]) = match &assembly.start {
+    let (verdict, reasons): (&str, &[Text]) = match &assembly.start {
         Startability::Ready => ("ready", &[]),
         Startability::ReadOnly(reasons) => ("read-only", reasons),
         Startability::ReadOnlyOrForce(reasons) => ("read-only-or-force", reasons),
@@ -170,6 +173,7 @@ fn document(found: &FoundArrays, group: &Group, opening: AssemblyOptions<'_>) ->
         Startability::Refused(reasons) => ("refused", reasons),
     };
     let mut document = json!(ArrayStatus::of_superblocks(assembly, &group.candidates));
+    let reasons: Vec<String> = reasons.iter().map(Text::english).collect();
     document["start"] = json!({ "verdict": verdict, "reasons": reasons });
     document["stack"] = group.stack(opening).map_or(Value::Null, |stack| json!(stack.to_string()));
     document["member_of"] = json!(found.above(group).map(name_of));

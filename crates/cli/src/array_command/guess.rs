@@ -12,8 +12,9 @@ use serde_json::{Value, json};
 
 use super::create::level;
 use super::rescue_arguments::RescueArguments;
+use crate::catalogue::{self, statement};
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, said};
 use crate::progress::Line;
 
 /// How many candidates are shown where nothing is said.
@@ -31,8 +32,7 @@ pub(super) fn guess(output: &Output, arguments: &RescueArguments) -> Result<(), 
         .collect::<Result<_, Failure>>()?;
     let (known, shown) = (known(output, arguments)?, arguments.show.unwrap_or(SHOWN));
     let limit = stack::size::parse_duration(&arguments.time);
-    let limit =
-        limit.map_err(|error| Failure::usage(format!("--time {}: {error}", arguments.time)))?;
+    let limit = limit.map_err(|error| Failure::usage(error).at(said("--time", &arguments.time)))?;
 
     let images = Images::open(&guard, &paths)?;
     let line = Line::new(output);
@@ -59,13 +59,10 @@ pub(super) fn guess(output: &Output, arguments: &RescueArguments) -> Result<(), 
         ));
     }
     if found.guesses.is_empty() {
-        return Err(Failure::failed("nothing was found that these members can make up"));
+        return Err(Failure::failed(catalogue::NOTHING_GUESSED));
     }
     if !found.is_sound() {
-        return Err(Failure::failed(
-            "much of what is stored contradicts even the best candidate: something else was there, \
-            or much is damaged",
-        ));
+        return Err(Failure::failed(catalogue::GUESS_CONTRADICTED));
     }
     Ok(())
 }
@@ -85,16 +82,16 @@ fn known(output: &Output, arguments: &RescueArguments) -> Result<SearchLimits, F
         .iter()
         .find(|size| **size % block::SECTOR_BYTES != 0)
     {
-        Some(size) => Err(Failure::usage(format!(
-            "{flag} {size}: not whole sectors of {} bytes",
-            block::SECTOR_BYTES
-        ))),
+        Some(size) => {
+            let said = statement!(NO_WHOLE_SECTORS, bytes = block::SECTOR_BYTES);
+            Err(Failure::usage(said).at(format!("{flag} {size}")))
+        }
         None => Ok(()),
     };
     aligned("--chunk", &known.chunks_bytes)?;
     aligned("--data-offset", &known.data_offsets_bytes)?;
     if known.chunks_bytes.contains(&0) {
-        return Err(Failure::usage("--chunk 0: a chunk holds at least one sector"));
+        return Err(Failure::usage(catalogue::CHUNK_OF_SECTORS));
     }
     Ok(known)
 }

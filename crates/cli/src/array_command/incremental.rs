@@ -10,6 +10,7 @@ use serve::{ConfiguredArray, Launch, Readiness, Runtime};
 
 use super::server_status;
 use super::start::serve_with;
+use crate::catalogue;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -40,7 +41,7 @@ pub(super) fn incremental(
 ) -> Result<(), Failure> {
     let device = &arguments.device;
     if !device.exists() {
-        return Err(Failure::usage(format!("{}: it is not there", device.display())));
+        return Err(Failure::usage(catalogue::DEVICE_NOT_THERE).at(device.display()));
     }
     let (found, unreadable) = serve::configured(device);
     let runtime = Runtime::find()?;
@@ -111,7 +112,7 @@ fn act(
 fn start_unit(unit: &str) -> Result<(), Failure> {
     let systemctl = |arguments: &[&str]| {
         let output = Command::new("systemctl").args(arguments).arg(unit).output();
-        output.map_err(|error| Failure::failed(format!("systemctl cannot be run: {error}")))
+        output.map_err(|error| Failure::from_io(catalogue::NO_SYSTEMCTL, &error))
     };
     // A unit that never ran cannot be reset, and need not be.
     systemctl(&["reset-failed"])?;

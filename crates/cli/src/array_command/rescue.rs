@@ -16,8 +16,9 @@ use serve::{Attach, Client, Command, Launch, Settings};
 use super::guess;
 use super::rescue_arguments::RescueArguments;
 use super::start::{absolute, serve_with};
+use crate::catalogue;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, said};
 use crate::progress::Line;
 
 /// How many members and others of an array are told one by one.
@@ -32,17 +33,14 @@ pub(super) fn rescue(output: &Output, arguments: &RescueArguments) -> Result<(),
         || arguments.paths.iter().any(is_missing);
     if is_guess {
         if arguments.mount.is_some() {
-            return Err(Failure::usage(
-                "--mount: of several candidates none is mounted; the command is in the answer",
-            ));
+            return Err(Failure::usage(catalogue::CANDIDATES_NOT_MOUNTED));
         }
         return guess::guess(output, arguments);
     }
     if let Some(folder) = arguments.mount.as_ref().filter(|folder| !folder.is_dir()) {
-        return Err(Failure::usage(format!(
-            "--mount {}: it is no folder to mount on",
-            folder.display()
-        )));
+        return Err(
+            Failure::usage(catalogue::NO_MOUNT_FOLDER).at(format!("--mount {}", folder.display()))
+        );
     }
     let report = looked(output, arguments)?;
     match &arguments.mount {
@@ -52,17 +50,14 @@ pub(super) fn rescue(output: &Output, arguments: &RescueArguments) -> Result<(),
     }
     match report.arrays.iter().find_map(|array| array.way.as_ref().err()) {
         Some(reasons) => Err(Failure::failed(reasons.join("; "))),
-        None if report.arrays.is_empty() => {
-            Err(Failure::failed("no array was found, nor what these can make up together"))
-        }
+        None if report.arrays.is_empty() => Err(Failure::failed(catalogue::NO_ARRAY_FOUND)),
         None => Ok(()),
     }
 }
 
 fn looked(output: &Output, arguments: &RescueArguments) -> Result<RescueReport, Failure> {
     let limit = stack::size::parse_duration(&arguments.time);
-    let limit =
-        limit.map_err(|error| Failure::usage(format!("--time {}: {error}", arguments.time)))?;
+    let limit = limit.map_err(|error| Failure::usage(error).at(said("--time", &arguments.time)))?;
     let guard = Guard::new(Consent { raw: arguments.raw, ..Consent::default() });
     let sources: Vec<MemberSource> = mdtools::members_in(&arguments.paths)?;
     let line = Line::new(output);
@@ -308,7 +303,7 @@ fn mount(output: &Output, report: &RescueReport, folder: &Path) -> Result<(), Fa
         }));
     };
     let Some(holds) = way.holds else {
-        return Err(Failure::failed("--mount: it begins with no file system that is known"));
+        return Err(Failure::failed(catalogue::NO_KNOWN_FILE_SYSTEM));
     };
     let options = read_only_options(holds);
     let mut settings = Settings::find(&way.stack.to_string())?;

@@ -84,10 +84,10 @@ pub(super) fn list(output: &Output) -> Result<Option<ArrayCondition>, Failure> {
     for (_, status) in serve::statuses(&runtime) {
         match status {
             Ok(status) => statuses.push(status),
-            Err(error) => failed.push(error.to_string()),
+            Err(error) => failed.push(error),
         }
     }
-    failed.iter().for_each(|text| output.note(text));
+    failed.iter().for_each(|error| output.note(&error.to_string()));
     let worst = || statuses.iter().map(Status::state).max().unwrap_or(ArrayCondition::Online);
     let worst = failed.is_empty().then(worst);
     if output.json {

@@ -77,7 +77,12 @@ pub(crate) fn text(status: &Status) -> Lines {
         tell!(text, STATUS_OLDER, older = older);
     }
     for event in &status.events[older..] {
-        tell!(text, STATUS_EVENT, array = event.array, text = event.text);
+        // A server of an earlier release has the line alone.
+        let said = match event.parts.is_empty() {
+            true => event.text.clone(),
+            false => event.parts.to_string(),
+        };
+        tell!(text, STATUS_EVENT, array = event.array, text = said);
     }
     text
 }

@@ -5,6 +5,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 use serve::{Client, Command, Runtime, Status};
 
+use crate::catalogue;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -48,26 +49,21 @@ impl Settings {
                 "cache_size" => settings.cache_bytes = size()?,
                 "cache" => {
                     let number = value.parse();
-                    settings.cache = Some(number.map_err(|_| {
-                        Failure::usage(format!(
-                            "{word}: a number, as `raidloom array cache status` shows it"
-                        ))
-                    })?);
+                    settings.cache =
+                        Some(number.map_err(|_| Failure::usage(catalogue::CACHE_NUMBER).at(word))?);
                 }
                 _ => return Err(unknown(word)),
             }
         }
         if settings.cache.is_some() && settings.cache_bytes.is_none() {
-            return Err(Failure::usage("cache=N says which cache gets cache_size=SIZE"));
+            return Err(Failure::usage(catalogue::CACHE_FOR_SIZE));
         }
         Ok(settings)
     }
 }
 
 fn unknown(word: &str) -> Failure {
-    Failure::usage(format!(
-        "{word}: KEY=VALUE, of the keys sync_speed_min, sync_speed_max, log, cache_size, cache"
-    ))
+    Failure::usage(catalogue::SET_KEYS).at(word)
 }
 
 /// Sets what is named, or shows all of it.

@@ -21,13 +21,15 @@ use block::Node;
 use clap::{Args, ValueEnum};
 use export::nbd;
 use host::Ending;
+pub(crate) use host::files::absolute;
 use host::guard::{Consent, Guard};
 use lab::alone::{StartConfiguration, StartTarget};
 use serve::{Attach, Launch, MountSettings, Runtime, ServeWith, Server, Settings, TlsSettings};
 
 use super::server_status;
+use crate::catalogue::{self, statement};
 use crate::consent::UseConsent;
-use crate::failure::Failure;
+use crate::failure::{Failure, this_program};
 use crate::output::Output;
 
 /// How a stack appears on this machine.
@@ -208,7 +210,7 @@ fn settings(
     let (mut settings, made) = match (&arguments.from, &arguments.target) {
         (Some(run), cell) => from_run(output, run, cell.as_deref(), arguments)?,
         (None, Some(target)) => (Settings::find(target)?, None),
-        (None, None) => return Err(Failure::usage("name a stack, or a run with --from")),
+        (None, None) => return Err(Failure::usage(catalogue::STACK_OR_RUN)),
     };
     let is_made = made.is_some();
     settings.name = arguments.name.clone().or(settings.name);
@@ -224,7 +226,7 @@ fn settings(
     settings.raw |= arguments.consent.raw;
     if let Some(policy) = &arguments.policy {
         settings.policy =
-            policy.parse().map_err(|error| Failure::usage(format!("--policy {error}")))?;
+            policy.parse().map_err(|wrong: String| Failure::usage(format!("--policy {wrong}")))?;
     }
     settings.attach = match arguments.attach {
         Some(AttachArgument::Yes) => Attach::Yes,
@@ -337,10 +339,7 @@ fn from_run(
             let erase = arguments.erase.first().map(|serial| format!("--erase {serial}"));
             let signature = arguments.erase_signature.then(|| "--erase-signature".to_owned());
             return match erase.or(signature) {
-                Some(flag) => Err(Failure::usage(format!(
-                    "{flag}: this configuration keeps no superblocks, and no --mount asks for its \
-                    file system, so nothing is made anew"
-                ))),
+                Some(flag) => Err(Failure::usage(catalogue::NOTHING_MADE_ANEW).at(flag)),
                 None => Ok((settings, None)),
             };
         }
@@ -356,12 +355,6 @@ fn undo_made(output: &Output, guard: &Guard) {
     }
 }
 
-/// The path from the root on: a server in the background works in no particular folder.
-pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
-    std::path::absolute(path)
-        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
-}
-
 /// The verb behind `array start` and behind cells with file systems: what is to be served comes in
 /// on standard input.
 pub(super) fn serve(log: Option<&Path>) -> Result<(), Failure> {
@@ -370,8 +363,7 @@ pub(super) fn serve(log: Option<&Path>) -> Result<(), Failure> {
 
 /// How this program starts servers.
 pub(crate) fn serve_with() -> Result<ServeWith, Failure> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::failed(format!("where this program lies: {error}")))?;
+    let program = this_program()?;
     let arguments = SERVE.map(str::to_owned).to_vec();
     Ok(ServeWith { program, arguments, runtime: Runtime::find()? })
 }
@@ -384,7 +376,7 @@ fn open(runtime: &Runtime, settings: Settings) -> Result<Arc<Server>, host::Erro
 
 /// Something to be read from it for each signal to end.
 fn signals() -> Result<UnixStream, Failure> {
-    let failed = |error: io::Error| Failure::failed(format!("setting up for signals: {error}"));
+    let failed = |error: io::Error| Failure::from_io(catalogue::FOR_SIGNALS, &error);
     crate::signals::outlive_stray().map_err(failed)?;
     let (reader, writer) = UnixStream::pair().map_err(failed)?;
     for signal in crate::signals::to_end() {
@@ -419,13 +411,13 @@ fn serve_here(
     let ended = run_command(&server, command, until_served)?;
     let served = serve::serve_until_end(&server, &signals);
     drop(served_sender);
-    let ended = ended.join().map_err(|_| Failure::failed("waiting for the command of --run"))?;
-    let ended = ended
-        .map_err(|error| Failure::failed(format!("waiting for the command of --run: {error}")))?;
+    let waiting = catalogue::WAITING_FOR_COMMAND;
+    let ended = ended.join().map_err(|_| Failure::failed(waiting))?;
+    let ended = ended.map_err(|error| Failure::from_io(waiting, &error))?;
     served?;
     match ended.code().unwrap_or_else(|| 128 + ended.signal().unwrap_or(0)) {
         0 => Ok(()),
-        code => Err(Failure::failed(format!("`{command}` ended with {ended}"))
+        code => Err(Failure::failed(statement!(COMMAND_ENDED, command = command, status = ended.to_string()))
             .with_code(u8::try_from(code).unwrap_or(1))),
     }
 }
@@ -442,7 +434,9 @@ fn run_command(
     served: Receiver<()>,
 ) -> Result<JoinHandle<io::Result<ExitStatus>>, Failure> {
     let command = command.replace("{}", &escape::shell(&server.address()));
-    let failed = |error: io::Error| Failure::failed(format!("running `{command}`: {error}"));
+    let failed = |error: io::Error| {
+        Failure::from_io(statement!(RUNNING_COMMAND, command = &command), &error)
+    };
     let mut child: Child = Command::new("sh").arg("-c").arg(&command).spawn().map_err(failed)?;
     let wait = move || {
         let ended = child.wait();

@@ -210,7 +210,9 @@ fn list(output: &Output) -> Result<(), Failure> {
     let targets = |suite: &Suite| suite.targets.iter().map(kind).collect::<Vec<_>>().join(", ");
     let rows: Vec<Vec<String>> = suites
         .iter()
-        .map(|suite| vec![suite.name.to_owned(), targets(suite), suite.summary.to_owned()])
+        .map(|suite| {
+            vec![suite.name.to_owned(), targets(suite).to_string(), suite.summary.to_owned()]
+        })
         .collect();
     let head = [say!(SUITE_HEAD), say!(RUNS_ON_HEAD), say!(MEASURES_HEAD)];
     let text = table(&head.each_ref().map(String::as_str), &rows, &[]);
@@ -286,7 +288,7 @@ fn document(suite: &Suite) -> serde_json::Value {
         .map(|setting| {
             json!({
                 "name": setting.name,
-                "takes": setting.kind.to_string(),
+                "takes": setting.kind.text().english(),
                 "default": setting.default_words(),
                 "defaults": {
                     "wall": setting.default_in_plans(Clock::Wall).to_string(),
@@ -298,7 +300,7 @@ fn document(suite: &Suite) -> serde_json::Value {
         })
         .collect();
     json!({ "suite": suite.name, "summary": suite.summary, "about": suite.about,
-        "runs_on": explain::targets(suite), "phases": phases, "settings": settings })
+        "runs_on": explain::targets(suite).english(), "phases": phases, "settings": settings })
 }
 
 /// What to say instead of a flag that a suite does not have, if that is what is wrong: settings are

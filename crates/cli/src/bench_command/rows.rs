@@ -4,6 +4,7 @@ use bench::suite::{Settings, Suite};
 use results::statistics::{self, Median};
 use results::{Doubt, Run, Trial, Workload};
 
+use crate::catalogue;
 use crate::failure::Failure;
 use crate::output::figure;
 
@@ -36,7 +37,7 @@ impl<'a> Rows<'a> {
         let (Some(first), Some(configuration)) =
             (plan.workloads.first(), plan.configurations.first())
         else {
-            return Err(Failure::failed("the run has no row"));
+            return Err(Failure::failed(catalogue::RUN_WITHOUT_ROWS));
         };
         let row = |workload: &'a Workload| {
             let its = |trial: &&Trial| trial.workload == workload.name && !trial.metrics.is_empty();

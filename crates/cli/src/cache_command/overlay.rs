@@ -9,6 +9,7 @@ use host::guard::{Consent, Guard};
 use serde_json::json;
 use stack::{BuildContext, Stack};
 
+use crate::catalogue;
 use crate::consent::UseConsent;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -78,9 +79,7 @@ fn show(output: &Output, text: &str) -> Result<(), Failure> {
     let guard = Guard::new(Consent::default());
     let delta = open(output, &parse(text)?, &guard, true)?;
     let Some(changes) = cache::examine(&*delta)? else {
-        return Err(Failure::failed(format!(
-            "{text}: it has no overlay's superblock: no overlay has used it, or only with keep=no"
-        )));
+        return Err(Failure::failed(catalogue::NO_OVERLAY_SUPERBLOCK).at(text));
     };
     let state = match changes.state {
         DeltaState::InUse => "in use",
@@ -110,21 +109,16 @@ fn commit(output: &Output, text: &str, guard: &Guard) -> Result<(), Failure> {
     let (believe_sample, delta, lower) = match parse(text)? {
         Node::Layer { name, options, children } if name == "overlay" => {
             if options.iter().any(|(name, value)| name == "keep" && value == "no") {
-                return Err(Failure::usage(
-                    "an overlay with keep=no forgets its changes when it is closed; there is \
-                    nothing to commit",
-                ));
+                return Err(Failure::usage(catalogue::NOTHING_KEPT));
             }
             let believe_sample =
                 options.iter().any(|(name, value)| name == "believe" && value == "sample");
             let [delta, lower] = <[Node; 2]>::try_from(children)
-                .map_err(|_| Failure::usage("an overlay is overlay(DELTA, DEVICE)"))?;
+                .map_err(|_| Failure::usage(catalogue::OVERLAY_SHAPE))?;
             (believe_sample, delta, lower)
         }
         _ => {
-            return Err(Failure::usage(format!(
-                "{text}: name the overlay as it is used: 'overlay(DELTA, DEVICE)'"
-            )));
+            return Err(Failure::usage(catalogue::NAME_OVERLAY).at(text));
         }
     };
     let lower = build(output, &lower, guard, false)?;

@@ -6,6 +6,7 @@ use serde_json::json;
 use serve::{CacheReport, Client, Command, Runtime};
 
 use super::overlay::done;
+use crate::catalogue;
 use crate::failure::Failure;
 use crate::output::{Output, about};
 
@@ -24,7 +25,7 @@ pub(super) fn status(output: &Output, name: &str) -> Result<bool, Failure> {
     let Some(runtime) = find(name)? else { return Ok(false) };
     let caches = Client::connect(&runtime, name)?.status()?.caches;
     if caches.is_empty() {
-        return Err(Failure::usage(format!("{name}: there is no cache in it")));
+        return Err(Failure::usage(catalogue::NO_CACHE_IN_IT).at(name));
     }
     if output.json {
         return output.document(&json!(caches)).map(|()| true);
@@ -85,8 +86,5 @@ pub(super) fn flush(output: &Output, name: &str) -> Result<(), Failure> {
 }
 
 pub(super) fn unknown(text: &str) -> Failure {
-    Failure::usage(format!(
-        "{text}: no array of this name runs; name one, or the cache as it is used: \
-        'cache(mode=write-back, STORE, DEVICE)'"
-    ))
+    Failure::usage(catalogue::NO_ARRAY_OR_CACHE).at(text)
 }

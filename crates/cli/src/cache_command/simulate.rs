@@ -11,6 +11,7 @@ use serde_json::json;
 use trace::RecordedOp;
 
 use super::chart;
+use crate::catalogue::{self, statement};
 use crate::failure::Failure;
 use crate::keys::Keys;
 use crate::output::{Output, about, table};
@@ -113,7 +114,7 @@ pub(super) fn simulate(output: &Output, arguments: &SimulateArguments) -> Result
     };
     let footprint = simulate::footprint(&accesses, block_bytes);
     if footprint == 0 {
-        return Err(Failure::failed(format!("{name}: nothing was read or written in it")));
+        return Err(Failure::failed(catalogue::RECORDING_WITHOUT_DATA).at(name));
     }
     let admission = AdmissionOptions {
         sequential_cutoff_bytes: keys
@@ -182,12 +183,10 @@ fn made_name(alpha: f64, keys: &SimulateKeys) -> String {
 
 fn made(alpha: f64, keys: &SimulateKeys, block_bytes: u64) -> Result<Vec<Access>, Failure> {
     if !(0.0..=5.0).contains(&alpha) {
-        return Err(Failure::usage(format!(
-            "-s zipf={alpha}: a number from 0 (even) to 5; real workloads have 0.6 to 1.2"
-        )));
+        return Err(Failure::usage(catalogue::ZIPF_RANGE).at(format!("-s zipf={alpha}")));
     }
     if !(0.0..=1.0).contains(&keys.scan) {
-        return Err(Failure::usage(format!("-s scan={}: a number from 0 to 1", keys.scan)));
+        return Err(Failure::usage(catalogue::SCAN_RANGE).at(format!("-s scan={}", keys.scan)));
     }
     let SimulateKeys { blocks, accesses, scan, scan_blocks, seed, .. } = *keys;
     // A sum of chances for each block.
@@ -211,7 +210,7 @@ fn policies(arguments: &SimulateArguments) -> Result<Vec<PolicyKind>, Failure> {
     let known = || PolicyKind::ALL.map(PolicyKind::name).join(", ");
     let find = |name: &String| {
         PolicyKind::from_name(name)
-            .ok_or_else(|| Failure::usage(format!("no policy {name}: there are {}", known())))
+            .ok_or_else(|| Failure::usage(statement!(NO_POLICY, name = name, names = known())))
     };
     arguments.policies.iter().map(find).collect()
 }
@@ -233,9 +232,7 @@ fn sizes(
                     .ok()
                     .filter(|part| *part > 0.0 && *part <= 100.0)
                     .ok_or_else(|| {
-                        Failure::usage(format!(
-                            "--sizes {text}: more than 0 % and at most 100 % of what is asked for"
-                        ))
+                        Failure::usage(catalogue::SIZES_RANGE).at(format!("--sizes {text}"))
                     })?;
                 (part / 100.0 * footprint as f64).round() as u64
             }

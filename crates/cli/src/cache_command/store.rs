@@ -12,6 +12,7 @@ use stack::{BuildContext, Stack};
 
 use super::overlay::{build, done, open, parse};
 use super::running;
+use crate::catalogue::{self, statement};
 use crate::consent::UseConsent;
 use crate::failure::Failure;
 use crate::output::{Output, is_there};
@@ -46,9 +47,7 @@ pub(super) fn status(output: &Output, text: &str) -> Result<(), Failure> {
     let guard = Guard::new(Consent::default());
     let store = open(output, &parse(text)?, &guard, true)?;
     let Some(contents) = cache::examine_store(&*store)? else {
-        return Err(Failure::failed(format!(
-            "{text}: it has no cache's superblock: no cache has used it"
-        )));
+        return Err(Failure::failed(catalogue::NO_CACHE_SUPERBLOCK).at(text));
     };
     let state = if contents.in_use { "in use, or left without being closed" } else { "closed" };
     if output.json {
@@ -139,7 +138,7 @@ pub(super) fn salvage(output: &Output, arguments: &SalvageArguments) -> Result<(
     if found.lost.is_empty() {
         Ok(())
     } else {
-        Err(Failure::failed(format!("not salvaged: {}", found.lost.join("; "))))
+        Err(Failure::failed(statement!(NOT_SALVAGED, blocks = found.lost.join("; "))))
     }
 }
 

@@ -18,7 +18,9 @@ use host::guard::Guard;
 use host::system;
 use lab::choose::{ChosenLayout, MakeRequest, Member};
 use serde_json::json;
+use words::Text;
 
+use crate::catalogue::{self, statement};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -104,8 +106,11 @@ pub(super) fn run(
             let left =
                 if number == 0 { Vec::new() } else { undo(making, &device, &paths, &before) };
             return Err(match left.is_empty() {
-                true => error.and_then_some("; what was made is taken back"),
-                false => error.and_then_some(format!("; left: {}", left.join("; "))),
+                true => error.and_then_some(catalogue::TAKEN_BACK),
+                false => {
+                    let what = Text::joined(left, "; ");
+                    error.and_then_some(statement!(LEFT_BEHIND, what = what))
+                }
             });
         }
     }
@@ -124,18 +129,14 @@ pub(super) fn run(
 /// Whether everything is there that it takes; the drives. Nothing is written.
 fn check(making: &MakeRequest<'_>, device: &str) -> Result<Vec<PathBuf>, Failure> {
     if !rustix::process::geteuid().is_root() {
-        return Err(Failure::refused("only root may make arrays with the kernel's md"));
+        return Err(Failure::refused(catalogue::ROOT_MAKES_MD));
     }
     if system::program("mdadm").is_none() {
-        return Err(Failure::refused(
-            "there is no mdadm here, and nothing was changed\n`apt-get install mdadm` helps",
-        ));
+        return Err(Failure::refused(catalogue::NO_MDADM));
     }
     making.check()?;
     if Path::new(device).exists() {
-        return Err(Failure::refused(format!(
-            "{device}: there is an array of this name; --name names another"
-        )));
+        return Err(Failure::refused(catalogue::ARRAY_OF_NAME).at(device));
     }
     let layout = making.layout;
     let members = layout.members.iter().chain(&layout.spares);
@@ -161,10 +162,9 @@ fn shell(command: &str) -> Result<(), Failure> {
 }
 
 /// Takes back what the commands have done; what could not be.
-fn undo(making: &MakeRequest<'_>, device: &str, paths: &[PathBuf], before: &Before) -> Vec<String> {
+fn undo(making: &MakeRequest<'_>, device: &str, paths: &[PathBuf], before: &Before) -> Vec<Text> {
     let mut left = Vec::new();
-    let mut tell =
-        |done: Result<(), Failure>| left.extend(done.err().map(|error| error.to_string()));
+    let mut tell = |done: Result<(), Failure>| left.extend(done.err().map(Text::from));
     if let Some(folder) = &making.mount {
         let shown = escape::shell(&folder.to_string_lossy());
         if system::mounts().iter().any(|mount| mount.point == *folder) {

@@ -339,9 +339,7 @@ fn question(output: &Output, arguments: &ChooseArguments) -> Result<Question, Fa
         false => Drives::read(&arguments.drives, arguments.measure)?,
     };
     if arguments.measure && drives.are_modelled() {
-        return Err(Failure::usage(
-            "--measure is for drives and files that are there, and these are models",
-        ));
+        return Err(Failure::usage(catalogue::MEASURE_NEEDS_DRIVES));
     }
     let work = match (&arguments.work, &arguments.work_command) {
         (Some(name), _) => Work::read(name)?,
@@ -385,10 +383,7 @@ fn file_system(
     let kind = FileSystem::named(&name)?;
     if !arguments.measure || drives.are_made() {
         return match is_command {
-            true => Err(Failure::usage(
-                "--work-command is for drives and files that are there; `raidloom run --command` \
-                compares layouts of files that it makes",
-            )),
+            true => Err(Failure::usage(catalogue::COMMAND_NEEDS_DRIVES)),
             false => Ok((Some(name), false)),
         };
     }

@@ -28,7 +28,7 @@ impl<'a> Questions<'a> {
         let always = Arc::new(AtomicBool::new(true));
         let interrupt =
             signal_hook::flag::register_conditional_shutdown(SIGINT, INTERRUPTED, always)
-                .map_err(|error| Failure::failed(format!("setting up for Ctrl-C: {error}")))?;
+                .map_err(|error| crate::signals::not_set_up(&error))?;
         Ok(Questions { output, interrupt })
     }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 use host::guard;
 use lab::choose::{Drive, Drives, Member, Question};
 
+use crate::catalogue;
 use crate::consent::Consent;
 use crate::failure::Failure;
 
@@ -33,10 +34,7 @@ pub(super) fn refuse(drives: &Drives) -> Result<(), Failure> {
     let silent = guard::silent_drives(&paths(drives));
     match silent.is_empty() {
         true => Ok(()),
-        false => Err(Failure::refused(format!(
-            "{}: no answer to a read within 3 s; choose without it, or look at its cable",
-            names(&silent)
-        ))),
+        false => Err(Failure::refused(catalogue::SILENT_DRIVE).at(names(&silent))),
     }
 }
 

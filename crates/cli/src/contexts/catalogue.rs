@@ -54,13 +54,3 @@ words::catalogue! {
     FOR_POWER_CUT: "it is for a power cut: --cut-at or --cut-at-request says when",
         "電源断のためのものです。時点は --cut-at か --cut-at-request で指定します";
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn every_message_is_there_in_every_language() {
-        for (name, message) in super::ALL {
-            assert_eq!(message.check(&[]), Ok(()), "{name}");
-        }
-    }
-}

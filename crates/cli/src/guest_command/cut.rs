@@ -64,7 +64,7 @@ impl CutArguments {
         }
         if let Some(text) = &self.cut_at {
             let time = stack::size::parse_duration(text)
-                .map_err(|error| Failure::usage(format!("--cut-at: {error}")))?;
+                .map_err(|error| Failure::usage(error).at("--cut-at"))?;
             return Ok(Some(Cut::At(Time::default() + time)));
         }
         if let Some(count) = self.cut_at_request {

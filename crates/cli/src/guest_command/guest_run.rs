@@ -22,6 +22,7 @@ use serve::{OpenOptions, OpenStack};
 use stack::{Member, Models, OpenFiles};
 
 use super::{ended, go_on};
+use crate::catalogue;
 use crate::failure::Failure;
 use crate::keys::Keys;
 use crate::output::{Output, about, seconds};
@@ -146,7 +147,7 @@ impl GuestArguments {
     fn bounds(&self) -> Result<TimeBounds, Failure> {
         let time = |key: &str, text: &str| {
             stack::size::parse_duration(text)
-                .map_err(|error| Failure::usage(format!("-s {key}={text}: {error}")))
+                .map_err(|error| Failure::usage(error).at(format!("-s {key}={text}")))
         };
         let whole = Some(time("real_time_limit", &self.keys.real_time_limit)?);
         let silence = time("silence_limit", &self.keys.silence_limit)?;
@@ -170,9 +171,7 @@ impl GuestArguments {
             }
             (None, ..) => None,
             _ => {
-                return Err(Failure::usage(
-                    "-s image=KIND needs -s image_size=SIZE and -s outer_file_system=NAME",
-                ));
+                return Err(Failure::usage(catalogue::IMAGE_NEEDS));
             }
         };
         Ok(Setup {
@@ -196,7 +195,7 @@ impl GuestArguments {
             size_bytes,
             direct: self.keys.image_io == "direct",
         };
-        image.check().map_err(|error| Failure::usage(format!("-s image_size: {error}")))?;
+        image.check().map_err(|wrong| Failure::usage(wrong).at("-s image_size"))?;
         let format = guest_format(
             &FileSystem::named(outer)?,
             self.keys.outer_make_options.as_deref(),
@@ -274,7 +273,7 @@ fn open(
     (models, reactor): (&Models, &Reactor),
     is_there: bool,
 ) -> Result<OpenStack, Failure> {
-    let node = stack::parse(text).map_err(|error| Failure::usage(format!("--stack: {error}")))?;
+    let node = stack::parse(text).map_err(|error| Failure::usage(error.drawn()).at("--stack"))?;
     let new_array = NewArraySettings {
         name: "guest".to_owned(),
         consistency: "resync".to_owned(),
@@ -340,10 +339,7 @@ impl<'a> GuestRun<'a> {
         stop: &AtomicBool,
     ) -> Result<GuestRun<'a>, Failure> {
         if arguments.stack.is_empty() {
-            return Err(Failure::usage(
-                "a guest needs a disk: --stack 'model:maxtor-6y200p0'; `raidloom model show` names \
-                models",
-            ));
+            return Err(Failure::usage(catalogue::GUEST_NEEDS_DISK));
         }
         let memory_bytes = output.size("--memory", &arguments.memory)?;
         let bounds = arguments.bounds()?;

@@ -20,7 +20,8 @@ use guest::{
 use host::mount::FILE_SYSTEMS;
 use serde_json::json;
 
-use crate::failure::Failure;
+use crate::catalogue;
+use crate::failure::{Failure, this_program};
 use crate::keys::{self, Keys};
 use crate::output::{Output, seconds, table};
 use crate::progress::{Line, duration};
@@ -29,8 +30,7 @@ pub(crate) use guest_run::GuestKeys;
 
 /// What measures inside the guests of a run: this program.
 pub(crate) fn worker() -> Result<lab::Worker, Failure> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::failed(format!("where this program lies: {error}")))?;
+    let program = this_program()?;
     Ok(lab::Worker { program, arguments: ["guest", "work"].map(str::to_owned).to_vec() })
 }
 
@@ -284,5 +284,5 @@ fn go_on(stop: &AtomicBool) -> bool {
 
 /// What was given up because of Ctrl-C says so.
 fn ended(failure: Failure, stop: &AtomicBool) -> Failure {
-    if go_on(stop) { failure } else { Failure::interrupted("interrupted: nothing stays behind") }
+    if go_on(stop) { failure } else { Failure::interrupted(catalogue::GUEST_INTERRUPTED) }
 }

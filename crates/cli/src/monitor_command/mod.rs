@@ -19,6 +19,7 @@ use std::time::Instant;
 use clap::Args;
 use serve::Runtime;
 
+use crate::catalogue;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::signals;
@@ -53,7 +54,7 @@ pub(crate) struct MonitorArguments {
 /// Tells of what happens until it is asked to end.
 pub(crate) fn monitor(output: &Output, arguments: &MonitorArguments) -> Result<(), Failure> {
     let every = stack::size::parse_duration(&arguments.every)
-        .map_err(|error| Failure::usage(format!("--every: {error}")))?;
+        .map_err(|error| Failure::usage(error).at("--every"))?;
     arguments.ways.check()?;
     let runtime = Runtime::find()?;
     // It may be a pipe, and the first Ctrl-C ends the wait for it.
@@ -103,10 +104,7 @@ fn serve_metrics(
     latest: &Arc<Mutex<LatestStatuses>>,
 ) -> Result<(), Failure> {
     if !address.ip().is_loopback() {
-        return Err(Failure::usage(format!(
-            "--metrics {address}: figures are served to this machine alone; name an address such \
-            as 127.0.0.1:9763, and put a proxy with a password before it for others"
-        )));
+        return Err(Failure::usage(catalogue::METRICS_LOCAL).at(format!("--metrics {address}")));
     }
     let failed = |error| Failure::from_io(format_args!("--metrics {address}"), &error);
     let listener = TcpListener::bind(address).map_err(failed)?;

@@ -89,10 +89,9 @@ impl LastLook {
             Err(error) => return Err(Error::from_io(path.display(), &error)),
         };
         serde_json::from_slice(&text).map_err(|error| {
-            Error::usage(format!(
-                "{}: it is nothing that a monitor has kept ({error}); name another file",
-                path.display()
-            ))
+            let why = words::Text::verbatim(&error);
+            let said = words::statement!(crate::catalogue::NO_MONITOR_STATE, why = why);
+            Error::usage(said).at(path.display())
         })
     }
 

@@ -9,6 +9,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::notices::Notice;
+use crate::catalogue::{self, statement};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -35,23 +36,23 @@ impl NoticeTargets {
     /// For what is no address, and a program that is not there.
     pub(super) fn check(&self) -> Result<(), Failure> {
         if let Some(program) = self.run.as_ref().filter(|program| !program.is_file()) {
-            return Err(Failure::usage(format!(
-                "--run {}: there is no such file",
-                program.display()
-            )));
+            return Err(Failure::usage(catalogue::NO_NOTICE_PROGRAM)
+                .at(format!("--run {}", program.display())));
         }
         if let Some(address) = &self.mail {
             let is_one = address.contains('@') && !address.contains(char::is_whitespace);
             if !is_one || address.starts_with('-') {
-                return Err(Failure::usage(format!("--mail {address}: it is no address")));
+                return Err(
+                    Failure::usage(catalogue::NO_MAIL_ADDRESS).at(format!("--mail {address}"))
+                );
             }
             needs("sendmail", "--mail", "a mail program such as `apt-get install msmtp-mta`")?;
         }
         if let Some(url) = &self.webhook {
             if !url.starts_with("http://") && !url.starts_with("https://") {
-                return Err(Failure::usage(format!(
-                    "--webhook {url}: it does not begin with http:// or https://"
-                )));
+                return Err(
+                    Failure::usage(catalogue::NO_WEB_ADDRESS).at(format!("--webhook {url}"))
+                );
             }
             needs("curl", "--webhook", "`apt-get install curl`")?;
         }
@@ -104,7 +105,12 @@ fn needs(program: &str, flag: &str, advice: &str) -> Result<(), Failure> {
     if is_there {
         return Ok(());
     }
-    Err(Failure::usage(format!("{flag} needs `{program}`, which is not there: {advice}")))
+    Err(Failure::usage(statement!(
+        NOTICE_NEEDS_PROGRAM,
+        flag = flag,
+        program = program,
+        advice = advice
+    )))
 }
 
 /// Runs a program with `input`, and says when it did not end well.

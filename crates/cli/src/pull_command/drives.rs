@@ -7,6 +7,7 @@ use host::limits::promise_memory;
 use lab::pull::{DriveLeaf, Leaves, leaves};
 
 use super::arguments::PullArguments;
+use crate::catalogue;
 use crate::failure::Failure;
 
 /// Modelled drives are no larger: all that is written to them is kept in memory.
@@ -32,7 +33,7 @@ pub(super) fn drives_of(
     promise_memory("ram: drives", taken.ram_bytes)?;
     let lost = arguments.lose_member;
     lost.check(found.drive_bytes.len())
-        .map_err(|why| Failure::usage(format!("--lose-member {lost}: {why}")))?;
+        .map_err(|why| Failure::usage(why).at(format!("--lose-member {lost}")))?;
     Ok(found)
 }
 
@@ -49,10 +50,10 @@ struct DriveFlags {
 impl DriveFlags {
     fn refuse_stray(&self, arguments: &PullArguments) -> Result<(), Failure> {
         if arguments.create.is_some() && !self.create {
-            return Err(Failure::usage("--create: every drive that is named has a size already"));
+            return Err(Failure::usage(catalogue::SIZES_KNOWN));
         }
         if arguments.scratch && !self.scratch {
-            return Err(Failure::usage("--scratch: no file or device that holds data is named"));
+            return Err(Failure::usage(catalogue::NOTHING_HOLDS_DATA));
         }
         Ok(())
     }
@@ -66,9 +67,7 @@ fn modelled(
     taken: &mut DriveFlags,
 ) -> Result<DriveLeaf, Failure> {
     if !in_guest {
-        return Err(Failure::usage(format!(
-            "{leaf}: a modelled drive takes modelled time, which passes in a guest: --guest"
-        )));
+        return Err(Failure::usage(catalogue::MODEL_NEEDS_GUEST).at(leaf));
     }
     let lacks_size = matches!(leaf, Node::Leaf { options, .. }
         if !options.iter().any(|(name, _)| name == "size"));
@@ -79,10 +78,7 @@ fn modelled(
     };
     let drive = DriveLeaf::modelled(&leaf)?;
     if drive.bytes > MODELLED_MAX_BYTES {
-        return Err(Failure::usage(format!(
-            "{leaf}: what is written to it is kept in memory: name how much of it is used, 4 GiB \
-            at most (--create SIZE)"
-        )));
+        return Err(Failure::usage(catalogue::MODEL_SIZE_NEEDED).at(&leaf));
     }
     Ok(drive)
 }
@@ -99,7 +95,7 @@ fn drive_bytes(
     let said = |text: &str| {
         stack::size::parse(text)
             .map(|size| size.bytes)
-            .map_err(|error| Failure::usage(format!("{leaf}: {error}")))
+            .map_err(|error| Failure::usage(error).at(leaf.to_string()))
     };
     match scheme {
         "ram" => {
@@ -112,15 +108,12 @@ fn drive_bytes(
             let size = options.iter().find(|(name, _)| name == "size");
             let named = size.map(|(_, text)| said(text)).transpose()?;
             if path.is_dir() {
-                return Err(Failure::usage(format!("{address}: it is a folder, and no drive")));
+                return Err(Failure::usage(catalogue::FOLDER_NO_DRIVE).at(address));
             }
             let is_device = path.metadata().is_ok_and(|data| !data.is_file());
             let own = own_bytes(path)?.filter(|bytes| *bytes > 0);
             if own.is_some() && !arguments.scratch && arguments.import.is_none() {
-                return Err(Failure::refused(format!(
-                    "{address}: it holds data; pull makes a file system anew. --scratch lets an \
-                    empty drive in memory of its size stand for it, and leaves it alone"
-                )));
+                return Err(Failure::refused(catalogue::HOLDS_DATA).at(address));
             }
             taken.scratch |= own.is_some();
             let takes_create = named.is_none() && (own.is_none() || is_device);
@@ -137,9 +130,7 @@ fn drive_bytes(
                 })
             })
         }
-        _ => Err(Failure::usage(format!(
-            "{leaf}: pull needs drives that keep data; name ram:SIZE or files"
-        ))),
+        _ => Err(Failure::usage(catalogue::DRIVES_KEEP_DATA).at(leaf)),
     }
 }
 
@@ -149,7 +140,8 @@ fn own_bytes(path: &Path) -> Result<Option<u64>, Failure> {
     if data.is_file() {
         return Ok(Some(data.len()));
     }
-    host::system::block_number(path).and_then(host::system::block_bytes).map(Some).ok_or_else(
-        || Failure::usage(format!("{}: it is no file and no block device", path.display())),
-    )
+    host::system::block_number(path)
+        .and_then(host::system::block_bytes)
+        .map(Some)
+        .ok_or_else(|| Failure::usage(catalogue::NO_FILE_OR_DEVICE).at(path.display()))
 }

@@ -18,7 +18,8 @@ pub(crate) use self::arguments::{EXAMPLES, PullArguments, PullKeys};
 use self::options::options;
 use self::replayed::show_replayed;
 use self::shown::show;
-use crate::failure::Failure;
+use crate::catalogue;
+use crate::failure::{Failure, this_program};
 use crate::junit;
 use crate::output::{Output, said};
 use crate::progress::Line;
@@ -44,8 +45,7 @@ pub(crate) fn test(in_guest: bool) -> Result<(), Failure> {
 
 /// This program with another verb.
 fn program(verb: &str) -> Result<Program, Failure> {
-    let path = std::env::current_exe()
-        .map_err(|error| Failure::failed(format!("where this program lies: {error}")))?;
+    let path = this_program()?;
     Ok(Program { path, arguments: vec![verb.to_owned()], state_time: STATE_TIME })
 }
 
@@ -75,10 +75,8 @@ pub(crate) fn pull(output: &Output, arguments: &PullArguments) -> Result<(), Fai
     if let Some(path) = &options.log_writes
         && !path.parent().is_none_or(|folder| folder.as_os_str().is_empty() || folder.is_dir())
     {
-        return Err(Failure::usage(format!(
-            "--log-writes {}: there is no such folder; make it first",
-            path.display()
-        )));
+        let place = said("--log-writes", &path.display().to_string());
+        return Err(Failure::usage(catalogue::NO_FOLDER_YET).at(place));
     }
     if let Some(folder) = &options.keep_failing {
         std::fs::create_dir_all(folder)
@@ -96,9 +94,7 @@ pub(crate) fn pull(output: &Output, arguments: &PullArguments) -> Result<(), Fai
         host::files::write_named(path, text.as_bytes())?;
     }
     if outcome.interrupted {
-        return Err(Failure::interrupted(
-            "interrupted: the figures are of what was done until then",
-        ));
+        return Err(Failure::interrupted(catalogue::PULL_INTERRUPTED));
     }
     let samples = [&outcome.figure, &outcome.hunt];
     match samples.into_iter().flatten().find(|sample| junit::is_broken(sample)) {
@@ -108,8 +104,7 @@ pub(crate) fn pull(output: &Output, arguments: &PullArguments) -> Result<(), Fai
 }
 
 fn time(flag: &str, text: &str) -> Result<Duration, Failure> {
-    stack::size::parse_duration(text)
-        .map_err(|error| Failure::usage(format!("{}: {error}", said(flag, text))))
+    stack::size::parse_duration(text).map_err(|error| Failure::usage(error).at(said(flag, text)))
 }
 
 /// Guests with so much memory and this kernel, or this machine in a namespace of our own: then the program may

@@ -16,6 +16,7 @@ use pull::Extent;
 use super::arguments::{ArrayName, DeviceName, EventName, PullArguments, StarterName, WorkName};
 use super::drives::drives_of;
 use super::time;
+use crate::catalogue;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -66,7 +67,7 @@ pub(super) fn options(output: &Output, arguments: &PullArguments) -> Result<Opti
             .keys
             .policy
             .parse::<RemovalPolicy>()
-            .map_err(|error| Failure::usage(format!("-s policy={error}")))?,
+            .map_err(|wrong| Failure::usage(format!("-s policy={wrong}")))?,
         work: work_source(arguments)?,
         extent: Extent {
             steps: arguments.steps.unwrap_or(if is_copy { 240 } else { 200 }),
@@ -85,10 +86,7 @@ pub(super) fn options(output: &Output, arguments: &PullArguments) -> Result<Opti
         cache_bytes: output.size("-s drive_cache=", &arguments.keys.drive_cache)?,
         cache_milliseconds: time("-s cache_age=", &arguments.keys.cache_age)?.as_millis() as u64,
         tear_bytes: tear_bytes.ok_or_else(|| {
-            Failure::usage(format!(
-                "-s tear={}: expected a power of two from 512 on",
-                arguments.keys.tear
-            ))
+            Failure::usage(catalogue::TEAR_EXPECTED).at(format!("-s tear={}", arguments.keys.tear))
         })?,
         lost_member: arguments.lose_member,
         seed: arguments.seed,
@@ -113,14 +111,10 @@ fn import_source(
 ) -> Result<Option<ImportSource>, Failure> {
     let Some(log) = arguments.import.clone() else { return Ok(None) };
     let Node::Leaf { scheme, address, .. } = target else {
-        return Err(Failure::usage(
-            "--import: such a log is of one device: the target is one drive of its size",
-        ));
+        return Err(Failure::usage(catalogue::LOG_OF_ONE_DEVICE));
     };
     if arguments.array == ArrayName::Md || arguments.device == DeviceName::Model {
-        return Err(Failure::usage(
-            "--import: nothing is recorded: neither --array md nor --device model have a part in it",
-        ));
+        return Err(Failure::usage(catalogue::IMPORT_RECORDS_NOTHING));
     }
     let base = (scheme == "file").then(|| address.into());
     Ok(Some(ImportSource { log, base }))
@@ -134,7 +128,7 @@ fn work_source(arguments: &PullArguments) -> Result<WorkSource, Failure> {
             return Ok(WorkSource::Program(OwnProgram::only_check(check.clone())));
         }
         (None, Some(_)) => {
-            return Err(Failure::usage("--check: of what? (--work-command, or --import a log)"));
+            return Err(Failure::usage(catalogue::CHECK_OF_WHAT));
         }
         (_, None) => return Ok(WorkSource::BuiltIn(arguments.work.work())),
     };
@@ -145,7 +139,7 @@ fn work_source(arguments: &PullArguments) -> Result<WorkSource, Failure> {
     ] {
         let Some(text) = text else { continue };
         let Some(word) = text.split_whitespace().next() else {
-            return Err(Failure::usage(format!("{flag}: name a program")));
+            return Err(Failure::usage(catalogue::NAME_PROGRAM).at(flag));
         };
         // It begins in another folder.
         if !word.starts_with('/') && word.contains('/') && Path::new(word).exists() {
@@ -181,13 +175,11 @@ fn has_superblocks(node: &Node) -> bool {
 /// What only guests have, and what does not go together.
 fn refuse_unfit(arguments: &PullArguments, node: &Node, in_guest: bool) -> Result<(), Failure> {
     if !["resync", "bitmap", "ppl"].contains(&arguments.consistency.as_str()) {
-        return Err(Failure::usage(format!(
-            "--consistency {}: expected resync, bitmap or ppl",
-            arguments.consistency
-        )));
+        return Err(Failure::usage(catalogue::CONSISTENCY_EXPECTED)
+            .at(format!("--consistency {}", arguments.consistency)));
     }
     if arguments.pulls == 0 && arguments.hunt == 0 {
-        return Err(Failure::usage("--pulls 0: without --hunt there is nothing to do"));
+        return Err(Failure::usage(catalogue::NOTHING_TO_PULL));
     }
     let refused = |text: &str| Err(Failure::usage(text));
     if arguments.consistency != "resync"

@@ -6,7 +6,7 @@ use lab::slurm::{self, Job};
 use serde_json::json;
 
 use super::arguments::RunArguments;
-use crate::failure::Failure;
+use crate::failure::{Failure, this_program};
 use crate::output::Output;
 use crate::plan;
 
@@ -25,8 +25,7 @@ pub(super) fn submit(output: &Output, arguments: &RunArguments) -> Result<(), Fa
     let resolved = lab::plan::resolve(&origin, &text, &set)?;
     let outline = lab::plan::outline(&resolved.plan)?;
     output.progress(&format!("{}: {}", resolved.plan.name, plan::sentence(&outline)));
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::failed(format!("finding this program: {error}")))?;
+    let program = this_program()?;
     let (folder, job) = slurm::submit(&slurm::SlurmRequest {
         text: &text,
         settings: &set,

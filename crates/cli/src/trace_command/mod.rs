@@ -15,12 +15,14 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use trace::{
-    CsvWriter, Fold, Format, Header, IologWriter, Problems, ReadOptions, Reader, Record, Writer,
-    in_blocks,
+    CsvWriter, Fold, Format, Header, IologWriter, ProblemSite, Problems, ReadOptions, Reader,
+    Record, Writer, in_blocks,
 };
+use words::Text;
 
+use crate::catalogue::{self, statement};
 use crate::failure::Failure;
-use crate::output::{Output, about, new_file};
+use crate::output::{Output, about, new_file, said};
 
 /// What is done with a recording.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +103,7 @@ fn format(text: &str) -> Format {
 pub(crate) fn open(path: &Path, arguments: &ReadingArguments) -> Result<Reader, Failure> {
     let ReadingArguments { format, ref device, strict } = *arguments;
     let options = ReadOptions { format, device: device.clone(), strict };
-    trace::open_with(path, &options).map_err(|error| Failure::usage(error.to_string()))
+    trace::open_with(path, &options).map_err(|error| Failure::from(error).as_usage())
 }
 
 /// What was wrong with a recording, as remarks.
@@ -111,24 +113,23 @@ pub(crate) fn note_problems(output: &Output, path: &Path, problems: &Problems) {
     }
 }
 
-fn sentence(problem: &trace::Problem) -> String {
+fn sentence(problem: &trace::Problem) -> Text {
     use trace::ProblemKind as Kind;
-    let (count, first) = (problem.count, problem.first);
-    let (what, and) = match problem.kind {
-        Kind::Unreadable => ("places where no request can be read", "skipped"),
-        Kind::Empty => ("requests of size 0", "skipped"),
-        Kind::PastEnd => ("requests past the end of the device", "skipped"),
-        Kind::Unordered => ("requests out of order", "taken for as late as the one before"),
-        Kind::ClockSetBack => ("times the clock was set back", "time goes on from there"),
-        Kind::Unpaired => ("completions without submission", "skipped"),
-        Kind::Lost => {
-            return format!(
-                "{count} events were lost while it was recorded; some requests are missing"
-            );
-        }
-        Kind::CutOff => return format!("it is cut off after {first}; it counts up to there"),
+    let said = match problem.kind {
+        Kind::Unreadable => catalogue::PLACES_UNREADABLE,
+        Kind::Empty => catalogue::REQUESTS_EMPTY,
+        Kind::PastEnd => catalogue::REQUESTS_PAST_END,
+        Kind::Unordered => catalogue::REQUESTS_UNORDERED,
+        Kind::ClockSetBack => catalogue::CLOCK_SET_BACK,
+        Kind::Unpaired => catalogue::COMPLETIONS_ALONE,
+        Kind::Lost => catalogue::EVENTS_LOST,
+        Kind::CutOff => catalogue::RECORDING_CUT_OFF,
     };
-    format!("{count} {what}, the first at {first}; {and}")
+    let first = match problem.first {
+        ProblemSite::Line(number) => words::statement!(catalogue::AT_LINE, number = number),
+        ProblemSite::Record(number) => words::statement!(catalogue::AT_RECORD, number = number),
+    };
+    words::statement!(said, count = problem.count, first = first)
 }
 
 /// Runs the verb.
@@ -144,7 +145,7 @@ fn time(flag: &str, text: Option<&String>) -> Result<Option<u64>, Failure> {
     let time = match text.as_str() {
         "0" => Duration::ZERO,
         text => stack::size::parse_duration(text)
-            .map_err(|error| Failure::usage(format!("{flag} {text}: {error}")))?,
+            .map_err(|error| Failure::usage(error).at(said(flag, text)))?,
     };
     Ok(Some(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)))
 }
@@ -164,7 +165,7 @@ impl Change {
         let from_nanoseconds = time("--from", arguments.from.as_ref())?.unwrap_or(0);
         let to_nanoseconds = time("--to", arguments.to.as_ref())?.unwrap_or(u64::MAX);
         if from_nanoseconds >= to_nanoseconds {
-            return Err(Failure::usage("--from is not before --to: nothing is between them"));
+            return Err(Failure::usage(catalogue::NOTHING_BETWEEN));
         }
         let nothing = match arguments.action {
             TraceAction::Cut => arguments.from.is_none() && arguments.to.is_none(),
@@ -180,13 +181,11 @@ impl Change {
         }
         let speed = arguments.speed.unwrap_or(1.0);
         if !(1e-6..=1e6).contains(&speed) {
-            return Err(Failure::usage(format!(
-                "--speed {speed}: a number from 0.000001 to 1000000"
-            )));
+            return Err(Failure::usage(catalogue::SPEED_RANGE).at(format!("--speed {speed}")));
         }
         let size = arguments.size.as_deref().map(|text| output.size("--size", text)).transpose()?;
         if size.is_some_and(|size| size < SECTOR_BYTES) {
-            return Err(Failure::usage(format!("--size: at least {SECTOR_BYTES} bytes")));
+            return Err(Failure::usage(statement!(SIZE_AT_LEAST, size = SECTOR_BYTES)));
         }
         let fold = size.map(|size| Fold::new(size / SECTOR_BYTES * SECTOR_BYTES));
         Ok(Change { from_nanoseconds, to_nanoseconds, speed, fold, rounded: 0 })
@@ -281,7 +280,7 @@ fn row(record: &Record) -> report::RequestRow {
 /// Makes another recording.
 fn make(output: &Output, arguments: &TraceArguments) -> Result<(), Failure> {
     let Some(to) = &arguments.output else {
-        return Err(Failure::usage("name the new recording: -o FILE"));
+        return Err(Failure::usage(catalogue::NAME_RECORDING));
     };
     let mut change = Change::of(output, arguments)?;
     let mut reader = open(&arguments.trace, &arguments.reading)?;
@@ -338,7 +337,7 @@ fn write(
 ) -> Result<[u64; 2], Failure> {
     let (mut count, mut end) = (0, 0);
     for record in reader {
-        let record = record.map_err(|error| Failure::usage(error.to_string()))?;
+        let record = record.map_err(|error| Failure::from(error).as_usage())?;
         if record.time_nanoseconds >= change.to_nanoseconds {
             break;
         }

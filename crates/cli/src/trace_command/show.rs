@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use trace::{OPERATIONS, Profile, Profiler, Reader, RecordedOp, Window};
 
 use super::{TraceArguments, note_problems, open};
+use crate::catalogue;
 use crate::failure::Failure;
 use crate::output::{Output, about, figure, seconds, table};
 
@@ -49,7 +50,7 @@ pub(super) fn show(
     let profile = profiler.finish(reader.contents());
     note_problems(output, path, reader.problems());
     if profile.requests == 0 {
-        return Err(Failure::failed(format!("{}: there is no request in it", path.display())));
+        return Err(Failure::failed(catalogue::NO_REQUEST_IN_IT).at(path.display()));
     }
     let shown = TraceProfile { path, reader: &reader, profile: &profile };
     if let Some(to) = &arguments.html {

@@ -10,6 +10,7 @@ use lab::watch::{self, Leader, RunPosition, RunState, Stage};
 use results::analysis::Verdict;
 
 use self::screen::Screen;
+use crate::catalogue;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::duration;
@@ -42,7 +43,7 @@ pub(crate) fn watch(output: &Output, arguments: &WatchArguments) -> Result<(), F
         if let Some(screen) = &mut screen {
             let is_enough = screen
                 .show(&state, &end, EVERY)
-                .map_err(|error| Failure::failed(format!("drawing on the terminal: {error}")))?;
+                .map_err(|error| Failure::from_io(catalogue::DRAWING, &error))?;
             if is_enough {
                 break;
             }

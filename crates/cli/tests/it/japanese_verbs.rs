@@ -64,7 +64,7 @@ fn verbs_speak_the_language_of_the_locale() {
 }
 
 /// What is refused, its exit code, the code of the message, and words that only its English has.
-const REFUSALS: [(&[&str], i32, &str, &str); 12] = [
+const REFUSALS: [(&[&str], i32, &str, &str); 24] = [
     (&["array", "create", "t", "-l", "1", "--member", "xfs.img"], 4, "signature", "it carries"),
     (&["array", "create", "t", "-l", "7", "--member", "a.img"], 2, "level_expected", "expected"),
     (
@@ -87,6 +87,28 @@ const REFUSALS: [(&[&str], i32, &str, &str); 12] = [
         "one drive",
     ),
     (&["array", "examine", "nowhere.img"], 2, "no_entry", "opening it"),
+    (&["run", "plan", "own.toml"], 2, "unknown_key", "unknown key"),
+    (&["run", "plan", "stripe-size", "-s", "trials.blocks=none"], 2, "whole_between", "from 1 to"),
+    (
+        &["run", "plan", "stripe-size", "-s", "matrix.level=raid7"],
+        2,
+        "unknown_level",
+        "unknown level",
+    ),
+    (
+        &["run", "plan", "stripe-size", "-s", "workload.depth=0"],
+        2,
+        "value_expected",
+        "a whole number",
+    ),
+    (&["run", "plan", "stripe-size", "-s", "trials"], 2, "key_and_value", "for example"),
+    (&["bench", "devtest", "raid0(a.img, b.img"], 2, "ends_instead", "the text ends"),
+    (&["bench", "devtest", "model:nothing-known"], 2, "unknown_model", "no model"),
+    (&["report", "nowhere"], 2, "no_run_at", "there is no run"),
+    (&["pull", "ram:8MiB", "--consistency", "often"], 2, "consistency_expected", "expected resync"),
+    (&["trace", "show", "nowhere.rec"], 2, "no_entry", "No such file"),
+    (&["record", "nowhere", "-o", "a.rec"], 2, "no_entry", "No such file"),
+    (&["compare", "nowhere", "there", "--margin", "high"], 2, "margin_range", "per cent"),
 ];
 
 /// Issue 30: "refusals of the guard and of verbs are values {code, names} that terminal, `--json`
@@ -97,6 +119,8 @@ fn refusals_are_values_that_every_language_prints() {
     let file = std::fs::File::create(folder.path().join("xfs.img")).unwrap();
     std::os::unix::fs::FileExt::write_all_at(&file, b"XFSB", 0).unwrap();
     file.set_len(32 << 20).unwrap();
+    std::fs::write(folder.path().join("own.toml"), "schema = 1\nname = \"x\"\nplanted = 1\n")
+        .unwrap();
     for (arguments, exit_code, code, words) in REFUSALS {
         let refused = |locale: &str, more: &[&str]| {
             let output = raidloom(folder.path(), locale, &[arguments, more].concat());
@@ -123,13 +147,21 @@ fn refusals_are_values_that_every_language_prints() {
 }
 
 /// Catalogues whose messages are refusals, with the codes that programs ask for.
-const CATALOGUES: [&str; 8] = [
+const CATALOGUES: [&str; 16] = [
     include_str!("../../src/catalogue.rs"),
     include_str!("../../src/contexts/catalogue.rs"),
+    include_str!("../../../array/src/catalogue.rs"),
+    include_str!("../../../bench/src/suite/catalogue.rs"),
     include_str!("../../../block/src/catalogue.rs"),
+    include_str!("../../../device/src/model/messages.rs"),
+    include_str!("../../../host/src/catalogue.rs"),
     include_str!("../../../host/src/guard/catalogue.rs"),
     include_str!("../../../lab/src/catalogue.rs"),
+    include_str!("../../../lab/src/plan/catalogue.rs"),
+    include_str!("../../../lab/src/pull/catalogue.rs"),
+    include_str!("../../../mdtools/src/catalogue.rs"),
     include_str!("../../../serve/src/catalogue.rs"),
+    include_str!("../../../stack/src/messages.rs"),
     include_str!("../../../stack/src/size.rs"),
     include_str!("../../../ui/src/catalogue.rs"),
 ];

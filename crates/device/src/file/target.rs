@@ -146,7 +146,10 @@ impl Target {
             ],
         };
         set_direct(file, true).map_err(|error| {
-            if error == rustix::io::Errno::INVAL { REFUSED.to_owned() } else { error.to_string() }
+            match error {
+                rustix::io::Errno::INVAL => REFUSED.to_owned(),
+                other => block::io_text(&other.into()).to_string(),
+            }
         })?;
         let mut refusal = REFUSED.to_owned();
         for alignment in candidates {

@@ -283,7 +283,7 @@ pub(super) fn needed<'a>(
     unit: &str,
 ) -> Result<&'a Quantity<f64>, ModelError> {
     let Some(quantity) = quantity else {
-        return Err(ModelError(format!(
+        return Err(ModelError::new(format!(
             "{name} is missing: a model from a data sheet needs it (in \"{unit}\")"
         )));
     };
@@ -296,13 +296,13 @@ pub(super) fn checked<'a>(
     unit: &str,
 ) -> Result<&'a Quantity<f64>, ModelError> {
     if quantity.unit != unit {
-        return Err(ModelError(format!(
+        return Err(ModelError::new(format!(
             "{name} has the unit \"{}\": it must be given in \"{unit}\"",
             quantity.unit
         )));
     }
     if !quantity.value.is_finite() || quantity.value <= 0.0 {
-        return Err(ModelError(format!(
+        return Err(ModelError::new(format!(
             "{name} is {}: it must be a number above 0",
             quantity.value
         )));
@@ -340,7 +340,7 @@ pub(super) fn parse(text: &str) -> Result<Parameters, ModelError> {
         (Some(sheet), None) => of_hard_disk(name, title, &sheet)?,
         (None, Some(sheet)) => of_flash(name, title, &sheet)?,
         _ => {
-            return Err(ModelError(
+            return Err(ModelError::new(
                 "a data sheet has one table, [hard_disk] or [flash]".to_owned(),
             ));
         }

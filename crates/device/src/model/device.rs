@@ -183,11 +183,13 @@ impl ModelDevice {
         links: &Links,
     ) -> Result<ModelDevice, Error> {
         let parameters = Parameters::load(address).map_err(|error| {
-            let text = error.to_string();
+            let text = words::Text::from(&error);
             Error::with_source(ErrorKind::Invalid, "", error).retold(text)
         })?;
         let drawn = options.draw.map(|set| parameters.drawn(set)).transpose().map_err(|error| {
-            Error::new(ErrorKind::Invalid, format!("model:{address}: draw: {error}"))
+            Error::with_source(ErrorKind::Invalid, "", error)
+                .at("draw")
+                .at(format!("model:{address}"))
         })?;
         Self::new(address, &drawn.unwrap_or(parameters), options, seed, links)
     }

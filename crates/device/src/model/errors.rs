@@ -230,7 +230,7 @@ struct File {
 
 /// The kind of work that a row names, if what the row says makes sense.
 fn row_work(name: &str, of: &str, counts: [u32; 2], error: f64) -> Result<Work, ModelError> {
-    let wrong = |what: &str| ModelError(format!("class \"{name}\" of \"{of}\" {what}"));
+    let wrong = |what: &str| ModelError::new(format!("class \"{name}\" of \"{of}\" {what}"));
     let work = Work::parse(name).ok_or_else(|| wrong("is no kind of work"))?;
     if !error.is_finite() || error < 0.0 {
         return Err(wrong("has an error that is no number above 0"));
@@ -266,7 +266,7 @@ impl ErrorTable {
     pub fn parse(text: &str) -> Result<Self, ModelError> {
         let file: File = toml::from_str(text).map_err(|error| on_one_line(text, &error))?;
         let twice = |name: &str, of: &str| {
-            ModelError(format!("class \"{name}\" of \"{of}\" is there twice"))
+            ModelError::new(format!("class \"{name}\" of \"{of}\" is there twice"))
         };
         let mut classes: Vec<Class> = Vec::new();
         for Row { form, work: name, cases, sources, error } in file.class {
@@ -277,7 +277,7 @@ impl ErrorTable {
             classes.push(Class { form, work, cases, sources, error });
         }
         if classes.is_empty() {
-            return Err(ModelError("the table has no class".to_owned()));
+            return Err(ModelError::new("the table has no class".to_owned()));
         }
         let mut sheets: Vec<SheetClass> = Vec::new();
         for SheetRow { kind, work: name, cases, sources, error } in file.data_sheet {

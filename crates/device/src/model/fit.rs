@@ -110,7 +110,7 @@ impl ChannelFacts {
         let left = |key: &str, bytes_per_second: f64, paid_ms: f64| {
             let penalty = bytes / bytes_per_second * 1e3 - paid_ms;
             if penalty < 0.0 {
-                return Err(ModelError(format!(
+                return Err(ModelError::new(format!(
                     "channel.{key} leaves {penalty:.3} ms for a change of drive: check \
                     channel.command, link.bandwidth and the overheads"
                 )));
@@ -339,7 +339,7 @@ fn number(line: usize, field: Option<&&str>, what: &str) -> Result<f64, ModelErr
     let text = field.copied().unwrap_or("");
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
-        _ => Err(ModelError(format!(
+        _ => Err(ModelError::new(format!(
             "line {line} of the table: {what} is \"{text}\", it must be a number above 0"
         ))),
     }
@@ -373,7 +373,7 @@ impl DevtestTable {
                     .then_some((reads / (reads + writes), direction == "write"))
             });
             let Some((read_share, write)) = mix else {
-                return Err(ModelError(format!(
+                return Err(ModelError::new(format!(
                     "line {line} of the table: \"{name}\" is no test of devtest"
                 )));
             };
@@ -471,7 +471,7 @@ impl BonnieRow {
         let header: Vec<&str> =
             text.lines().next().unwrap_or("").split(',').map(str::trim).collect();
         let Some((line, fields)) = fields(text).next() else {
-            return Err(ModelError("the table has no row".to_owned()));
+            return Err(ModelError::new("the table has no row".to_owned()));
         };
         let column = |name: &str| {
             number(
@@ -552,7 +552,7 @@ impl BonnieRow {
 }
 
 fn missing_bonnie() -> ModelError {
-    ModelError(
+    ModelError::new(
         "the facts have no table [bonnie]: how it was run is needed to read its figures".to_owned(),
     )
 }
@@ -593,7 +593,8 @@ fn needed<'a, T>(
     quantity: Option<&'a Quantity<T>>,
     name: &str,
 ) -> Result<&'a Quantity<T>, ModelError> {
-    quantity.ok_or_else(|| ModelError(format!("the facts lack disk.{name}, which the fit needs")))
+    quantity
+        .ok_or_else(|| ModelError::new(format!("the facts lack disk.{name}, which the fit needs")))
 }
 
 /// To so many places after the point: what stands in the file is what was fitted with.
@@ -671,7 +672,7 @@ struct Rates {
 struct Rows<'a>(&'a [FitRow]);
 
 fn lacking(what: &str) -> ModelError {
-    ModelError(format!("the table lacks {what}"))
+    ModelError::new(format!("the table lacks {what}"))
 }
 
 impl Rows<'_> {
@@ -793,7 +794,7 @@ impl Rows<'_> {
         let root = quantity.value;
         if root <= 0.0 {
             let cause = "they are too fast for this revolution and seek_base; check their unit";
-            return Err(ModelError(format!(
+            return Err(ModelError::new(format!(
                 "random reads leave {root:.3} ms for seek_root: {cause}"
             )));
         }
@@ -905,7 +906,7 @@ pub fn fit_bonnie(row: &BonnieRow, facts: &KnownFacts) -> Result<Parameters, Mod
         + bonnie.seek_bytes.value as f64 * 1e3 / outer;
     let root = (operation_ms - rest_ms) / (8.0 / 15.0 * stroke.sqrt());
     if root <= 0.0 {
-        return Err(ModelError(format!(
+        return Err(ModelError::new(format!(
             "{} seeks a second leave {root:.3} ms for seek_root: check memory_share",
             row.seeks
         )));

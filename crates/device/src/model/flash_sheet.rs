@@ -249,7 +249,7 @@ fn flash(
     let after = match (region, &sheet.rate_after_region) {
         (_, None) => write_rate,
         (None, Some(_)) => {
-            return Err(ModelError(
+            return Err(ModelError::new(
                 "flash.rate_after_region needs flash.region: after what?".to_owned(),
             ));
         }

@@ -39,6 +39,7 @@ mod geometry;
 mod index;
 mod link;
 mod machine;
+mod messages;
 mod notes;
 pub mod parameters;
 mod platters;

@@ -14,10 +14,12 @@ use std::path::Path;
 use reactor::derive_seed;
 use reactor::plain_file::{self, Links};
 use serde::Deserialize;
+use words::{Text, statement};
 
 use super::catalogue::built_in;
 use super::data_sheet::{self, SheetModel};
 use super::flash::FlashParameters;
+use super::messages;
 use super::quantity::{Value, check_quantity, draw, on_one_line, refuse, row};
 use super::random::Random;
 
@@ -136,7 +138,7 @@ macro_rules! parameter_table {
             /// When a parameter is still missing: its name.
             pub fn complete(self) -> Result<DiskParameters, ModelError> {
                 Ok(DiskParameters {
-                    $($required: self.$required.ok_or_else(|| ModelError(format!(
+                    $($required: self.$required.ok_or_else(|| ModelError::new(format!(
                         "disk.{} is neither among the facts nor in what was measured: add it to \
                         the facts", stringify!($required)
                     )))?,)*
@@ -284,12 +286,12 @@ impl LinkParameters {
             check_quantity(&format!("link.{name}"), quantity, unit)?;
         }
         if self.bandwidth.value <= 0.0 {
-            return Err(ModelError(
+            return Err(ModelError::new(
                 "link.bandwidth is 0: nothing would ever cross the link".to_owned(),
             ));
         }
         if self.name.is_empty() {
-            return Err(ModelError(
+            return Err(ModelError::new(
                 "link.name is empty: give the link a name, such as \"pci\"".to_owned(),
             ));
         }
@@ -345,8 +347,10 @@ impl Parameters {
             return Self::read(&local);
         }
         match built_in().find(|(name, _)| *name == name_or_path) {
-            Some((name, text)) => Self::parse(text)
-                .map_err(|error| ModelError(format!("built-in model {name}: {error}"))),
+            Some((name, text)) => {
+                let place = || statement!(messages::BUILT_IN_MODEL, name = *name);
+                Self::parse(text).map_err(|error| error.at(place()))
+            }
             None => Err(unknown(name_or_path)),
         }
     }
@@ -355,10 +359,9 @@ impl Parameters {
         let text = plain_file::open(path, Links::Followed)
             .and_then(|file| plain_file::read_bounded(file, MODEL_MAX_BYTES))
             .and_then(plain_file::text);
-        let text =
-            text.map_err(|error| ModelError(format!("model file {}: {error}", path.display())))?;
-        Self::parse(&text)
-            .map_err(|error| ModelError(format!("model file {}: {error}", path.display())))
+        let place = || statement!(messages::MODEL_FILE, path = path.display());
+        let text = text.map_err(|error| ModelError::new(block::io_text(&error)).at(place()))?;
+        Self::parse(&text).map_err(|error| error.at(place()))
     }
 
     /// A model from the text of its file.
@@ -493,11 +496,8 @@ fn unknown(name: &str) -> ModelError {
     let nearest = built_in().map(|(known, _)| *known).max_by_key(|known| alike(known));
     let nearest = nearest
         .filter(|known| alike(known) > 2)
-        .map_or_else(String::new, |known| format!("did you mean {known}? "));
-    ModelError(format!(
-        "no model \"{name}\": {nearest}`raidloom model show` names those that come with the \
-        program; or give the path of a model file (./NAME.toml)"
-    ))
+        .map_or_else(Text::default, |known| statement!(messages::MODEL_MEANT, name = known));
+    ModelError::new(statement!(messages::UNKNOWN_MODEL, name = name, hint = nearest))
 }
 
 fn check_sizes_and_rates(disk: &DiskParameters) -> Result<(), ModelError> {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::Deserialize;
+use words::Text;
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -133,11 +134,34 @@ pub struct ParameterRow {
 
 /// A model that cannot be used, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ModelError(pub String);
+pub struct ModelError(Text);
+
+impl ModelError {
+    pub(super) fn new(text: impl Into<Text>) -> ModelError {
+        ModelError(text.into())
+    }
+
+    /// The same with where it was in front.
+    pub(super) fn at(self, place: impl Into<Text>) -> ModelError {
+        ModelError(self.0.at(place))
+    }
+}
+
+impl From<ModelError> for Text {
+    fn from(error: ModelError) -> Text {
+        error.0
+    }
+}
+
+impl From<&ModelError> for Text {
+    fn from(error: &ModelError) -> Text {
+        error.0.clone()
+    }
+}
 
 impl fmt::Display for ModelError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
+        write!(formatter, "{}", self.0)
     }
 }
 
@@ -149,7 +173,7 @@ pub(super) fn check_quantity<T: Value>(
     unit: &str,
 ) -> Result<(), ModelError> {
     if quantity.unit != unit {
-        return Err(ModelError(format!(
+        return Err(ModelError::new(format!(
             "{name} has the unit \"{}\": it must be given in \"{unit}\"",
             quantity.unit
         )));
@@ -157,7 +181,7 @@ pub(super) fn check_quantity<T: Value>(
     let within = quantity.interval.iter().flatten();
     for value in std::iter::once(&quantity.value).chain(within) {
         if let Some(fault) = value.fault() {
-            return Err(ModelError(format!("{name} is {}: it {fault}", value.text())));
+            return Err(ModelError::new(format!("{name} is {}: it {fault}", value.text())));
         }
     }
     Ok(())
@@ -182,12 +206,12 @@ pub(super) fn on_one_line(text: &str, error: &toml::de::Error) -> ModelError {
     let line =
         error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
     let message = error.message().lines().next().unwrap_or_default();
-    ModelError(match line {
+    ModelError::new(match line {
         Some(line) => format!("line {line}: {message}"),
         None => message.to_owned(),
     })
 }
 
 pub(super) fn refuse(condition: bool, text: &str) -> Result<(), ModelError> {
-    if condition { Err(ModelError(text.to_owned())) } else { Ok(()) }
+    if condition { Err(ModelError::new(text.to_owned())) } else { Ok(()) }
 }

@@ -114,7 +114,7 @@ impl Shared {
     /// no more, no file is missing. Of several reasons the first counts.
     fn end(&self, error: &Error) -> Error {
         let gone = || Error::with_source(ErrorKind::Gone, "", error.repeat());
-        self.gone.get_or_init(|| gone().retold(error.to_string())).repeat()
+        self.gone.get_or_init(|| gone().retold(error)).repeat()
     }
 
     /// A connection to the export as it was at first.

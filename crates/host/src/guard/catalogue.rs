@@ -80,13 +80,3 @@ words::catalogue! {
     NOT_ASKED: "it is not asked any more", "これ以上は問い合わせません";
     NO_THREAD: "a thread", "スレッド";
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn every_message_is_there_in_every_language() {
-        for (name, message) in super::ALL {
-            assert_eq!(message.check(&[]), Ok(()), "{name}");
-        }
-    }
-}

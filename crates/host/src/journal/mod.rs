@@ -133,9 +133,10 @@ impl Journal {
         match fs::create_dir(path) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-            Err(error) => {
-                Err(Error::from_io(format!("making the folder {}", path.display()), &error))
-            }
+            Err(error) => Err(Error::from_io(
+                words::statement!(crate::catalogue::MAKING_FOLDER, path = path.display()),
+                &error,
+            )),
         }
     }
 

@@ -10,6 +10,8 @@ use export::image::ImageKind;
 use guest::ArrayCompleteness;
 use host::Error;
 use host::mount::FileSystem;
+use stack::size::parse_duration;
+use words::{Text, statement};
 
 use super::level::Level;
 use super::names::*;
@@ -17,7 +19,7 @@ use super::values::{
     ArrayMaker, Choice, Consistency, DEFAULTS, ImageIo, Machine, Metadata, NONE, Scheduler, Switch,
     WriteCache,
 };
-use crate::{processor, stacks};
+use crate::{catalogue, processor, stacks};
 
 /// What a configuration says on every axis; what it leaves out means nothing to it or is as usual.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,17 +84,17 @@ impl Axes {
             metadata: texts.read(METADATA, Metadata::from_str)?,
             consistency: texts.read(CONSISTENCY, Consistency::from_str)?,
             bitmap_bytes: texts.choice(BITMAP, DEFAULTS, stacks::parse_size)?,
-            member_timeout: texts.choice(MEMBER_TIMEOUT, NONE, duration)?,
+            member_timeout: texts.choice(MEMBER_TIMEOUT, NONE, parse_duration)?,
             cache: texts.choice(CACHE, NONE, owned)?,
             upkeep: texts.read(UPKEEP, Switch::from_str)?,
-            file_system: texts.choice(FILE_SYSTEM, NONE, file_system)?,
+            file_system: texts.choice(FILE_SYSTEM, NONE, FileSystem::named)?,
             make_options: texts.choice(MAKE_OPTIONS, DEFAULTS, owned)?,
             mount_options: texts.choice(MOUNT_OPTIONS, DEFAULTS, owned)?,
             policy: texts.read(POLICY, RemovalPolicy::from_str)?,
             image: texts.choice(IMAGE, NONE, ImageKind::from_str)?,
             image_bytes: texts.read(IMAGE_SIZE, stacks::parse_size)?,
             image_io: texts.read(IMAGE_IO, ImageIo::from_str)?,
-            outer_file_system: texts.read(OUTER_FILE_SYSTEM, file_system)?,
+            outer_file_system: texts.read(OUTER_FILE_SYSTEM, FileSystem::named)?,
             outer_make_options: texts.choice(OUTER_MAKE_OPTIONS, DEFAULTS, owned)?,
             outer_mount_options: texts.choice(OUTER_MOUNT_OPTIONS, DEFAULTS, owned)?,
             processors: texts.read(PROCESSORS, number)?,
@@ -175,20 +177,20 @@ impl Texts<'_> {
         self.0.get(axis).map(String::as_str)
     }
 
-    fn read<T>(
+    fn read<T, E: Into<Text>>(
         &self,
         axis: &str,
-        read: impl FnOnce(&str) -> Result<T, String>,
+        read: impl FnOnce(&str) -> Result<T, E>,
     ) -> Result<Option<T>, Error> {
-        let wrong = |reason: String| Error::usage(format!("{axis}: {reason}"));
+        let wrong = |reason: E| Error::usage(reason).at(axis);
         self.get(axis).map(read).transpose().map_err(wrong)
     }
 
-    fn choice<T>(
+    fn choice<T, E: Into<Text>>(
         &self,
         axis: &str,
         without: &str,
-        read: impl FnOnce(&str) -> Result<T, String>,
+        read: impl FnOnce(&str) -> Result<T, E>,
     ) -> Result<Choice<T>, Error> {
         if self.get(axis) == Some(without) {
             return Ok(Choice::Without);
@@ -201,29 +203,21 @@ fn text(value: Option<impl ToString>) -> Option<String> {
     value.map(|value| value.to_string())
 }
 
-fn owned(text: &str) -> Result<String, String> {
+fn owned(text: &str) -> Result<String, Text> {
     Ok(text.to_owned())
 }
 
-fn kernel(text: &str) -> Result<String, String> {
-    guest::check_kernel_name(text).map_err(|error| error.to_string())?;
+fn kernel(text: &str) -> Result<String, Text> {
+    guest::check_kernel_name(text).map_err(Text::from)?;
     Ok(text.to_owned())
 }
 
-fn number<T: FromStr>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|_| format!("`{text}` is no number"))
+fn number<T: FromStr>(text: &str) -> Result<T, Text> {
+    text.parse().map_err(|_| statement!(catalogue::AXIS_NUMBER, text = text))
 }
 
-fn named_level(text: &str) -> Result<Level, String> {
-    Level::named(text).ok_or_else(|| format!("unknown level `{text}`"))
-}
-
-fn file_system(text: &str) -> Result<FileSystem, String> {
-    FileSystem::named(text).map_err(|error| error.to_string())
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    stack::size::parse_duration(text).map_err(|error| error.to_string())
+fn named_level(text: &str) -> Result<Level, Text> {
+    Level::named(text).ok_or_else(|| statement!(catalogue::AXIS_LEVEL, text = text))
 }
 
 #[cfg(test)]

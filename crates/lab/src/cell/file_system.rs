@@ -16,7 +16,9 @@ use serve::ImageSettings;
 use super::axes::Axes;
 use super::names::{FILE_SYSTEM, IMAGE, IMAGE_SIZE, OUTER_FILE_SYSTEM};
 use super::values::{Choice, ImageIo};
+use crate::catalogue;
 use crate::stacks;
+use words::statement;
 
 /// FAT keeps the size of a file in 32 bits.
 const FAT_FILE_BYTES_MAX: u64 = (4 << 30) - 1;
@@ -60,7 +62,13 @@ impl Axes {
     fn nested(&self) -> Result<Option<NestedImage>, Error> {
         let Choice::With(kind) = self.image else { return Ok(None) };
         let needs = |axis: &str, what: &str| {
-            Error::usage(format!("{IMAGE} = \"{kind}\" needs the axis {axis}: {what}"))
+            Error::usage(statement!(
+                catalogue::IMAGE_NEEDS_AXIS,
+                image = IMAGE,
+                kind = kind.to_string(),
+                axis = axis,
+                what = what
+            ))
         };
         if self.file_system.value().is_none() {
             return Err(needs(FILE_SYSTEM, "what is made in the image"));

@@ -11,11 +11,13 @@ use reactor::Reactor;
 use results::Configuration;
 use serve::{Attach, MEMBER_TIME, MountSettings, OpenOptions, OpenStack, Settings};
 use stack::Models;
+use words::statement;
 
 use super::axes::Axes;
 use super::names::BITMAP;
 use super::values::{Choice, Consistency, Metadata, Switch};
 use super::{Cell, CellFileSystem};
+use crate::catalogue;
 
 /// The name of the arrays that a run makes.
 const NAME: &str = "raidloom";
@@ -75,7 +77,7 @@ impl Axes {
 fn bitmap_chunk(bytes: &u64) -> Result<u32, Error> {
     u32::try_from(*bytes).map_err(|_| {
         let text = crate::stacks::size_text(*bytes);
-        Error::usage(format!("{BITMAP}: {text}: a bit covers less than 4GiB"))
+        Error::usage(statement!(catalogue::BITMAP_BIT, size = text)).at(BITMAP)
     })
 }
 
@@ -150,10 +152,7 @@ impl Cell {
                 settings.mount = mount.map(|folder| mount_settings(file_system, folder));
             }
             (None, Some(folder)) => {
-                return Err(Error::usage(format!(
-                    "{}: the configuration has no file system that could be mounted there",
-                    folder.display()
-                )));
+                return Err(Error::usage(catalogue::NOTHING_TO_MOUNT_THERE).at(folder.display()));
             }
             (None, None) => (),
         }

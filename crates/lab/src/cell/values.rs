@@ -3,6 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use words::{Text, statement};
+
+use crate::catalogue;
+
 /// What `none` and `defaults` are called in plans.
 pub(crate) const NONE: &str = "none";
 pub(crate) const DEFAULTS: &str = "defaults";
@@ -64,12 +68,15 @@ macro_rules! words {
         }
 
         impl FromStr for $name {
-            type Err = String;
+            type Err = Text;
 
-            fn from_str(text: &str) -> Result<$name, String> {
+            fn from_str(text: &str) -> Result<$name, Text> {
                 match text {
                     $($word => Ok($name::$value),)*
-                    _ => Err(format!("`{text}`: expected one of {}", $name::WORDS.join(", "))),
+                    _ => {
+                        let words = $name::WORDS.join(", ");
+                        Err(statement!(catalogue::ONE_OF_WORDS, text = text, words = words))
+                    }
                 }
             }
         }
@@ -177,6 +184,6 @@ mod tests {
             );
         }
         let error = "moon".parse::<Machine>().unwrap_err();
-        assert_eq!(error, "`moon`: expected one of host, guest");
+        assert_eq!(error.to_string(), "`moon`: expected one of host, guest");
     }
 }

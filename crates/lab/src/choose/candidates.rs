@@ -6,8 +6,10 @@ use results::choice::{Condition, Layout, RemovedLayout, Scheme, Share};
 
 use super::layout::{ChosenLayout, Order, decimal_size};
 use super::question::Question;
+use crate::catalogue;
 use crate::stacks;
 use array::md::Level;
+use words::statement;
 
 /// The chunks that are compared; md's own is among them.
 pub(super) const CHUNKS: [u64; 3] = [64 << 10, mdtools::CHUNK_BYTES, 1 << 20];
@@ -242,7 +244,7 @@ impl Question {
                 drives(most)
             ));
         }
-        Error::usage(format!("no layout is left: {}", parts.join("; ")))
+        Error::usage(statement!(catalogue::NO_LAYOUT_LEFT, why = parts.join("; ")))
     }
 }
 

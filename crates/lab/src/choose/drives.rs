@@ -130,8 +130,7 @@ impl Drives {
         if self.folder.is_some() {
             return Err(Error::usage(catalogue::ONE_FOLDER).at(folder.display()));
         }
-        let folder = std::path::absolute(folder)
-            .map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
+        let folder = host::files::absolute(folder)?;
         self.all.extend((0..count).map(|number| Drive {
             member: Member::Made(number),
             size_bytes: MADE_BYTES,

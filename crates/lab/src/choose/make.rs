@@ -245,9 +245,10 @@ impl MakeRequest<'_> {
             name: self.name.clone(),
             level: layout.level,
             layout: mdtools::layout(layout.level, of_level.as_deref()).map_err(|expected| {
-                Error::usage(format!(
-                    "layout {}: expected {expected}",
-                    of_level.unwrap_or_default()
+                Error::usage(statement!(
+                    catalogue::MD_LAYOUT_EXPECTED,
+                    layout = of_level.unwrap_or_default(),
+                    expected = expected
                 ))
             })?,
             chunk_bytes: layout.chunk_bytes.unwrap_or(0),
@@ -311,12 +312,12 @@ pub fn check_file_system(kind: FileSystem) -> Result<(), Error> {
     kind.check_mountable()?;
     match system::program(kind.maker()) {
         Some(_) => Ok(()),
-        None => Err(Error::refused(format!(
-            "{}: there is no {} here, and nothing was changed\n`apt-get install {}` helps",
-            kind.name,
-            kind.maker(),
-            kind.package()
-        ))),
+        None => Err(Error::refused(statement!(
+            catalogue::PROGRAM_TO_MAKE,
+            program = kind.maker(),
+            package = kind.package()
+        ))
+        .at(kind.name)),
     }
 }
 

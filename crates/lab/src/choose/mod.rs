@@ -27,7 +27,9 @@ mod work;
 use std::path::Path;
 
 use host::Error;
+use words::{Text, statement};
 
+use crate::catalogue;
 use crate::run::{json, read_file};
 
 pub use drives::{Drive, Drives};
@@ -54,12 +56,10 @@ pub fn file(question: &Question) -> (&'static str, Vec<u8>) {
 pub fn kept(folder: &Path) -> Result<Question, Error> {
     let path = folder.join(FILE);
     if !path.exists() {
-        return Err(Error::usage(format!(
-            "{}: it is no run of `raidloom choose`, which keeps its question in {FILE}",
-            folder.display()
-        )));
+        let said = statement!(catalogue::NO_CHOSEN_RUN, file = FILE);
+        return Err(Error::usage(said).at(folder.display()));
     }
     let bytes = read_file(folder, FILE).map_err(|error| Error::from_io(path.display(), &error))?;
     serde_json::from_slice(&bytes)
-        .map_err(|error| Error::usage(format!("{}: {error}", path.display())))
+        .map_err(|error| Error::usage(Text::verbatim(&error)).at(path.display()))
 }

@@ -4,10 +4,12 @@ use std::fmt::Write as _;
 
 use host::Error;
 use toml::Value;
+use words::statement;
 
 use super::candidates::{Candidates, Shape};
 use super::layout::Member;
 use super::question::Question;
+use crate::catalogue;
 use crate::plan::ResolvedPlan;
 use results::choice::Scheme;
 
@@ -75,7 +77,10 @@ impl Question {
             crate::plan::resolve("the plan", &text, &[]).map_err(
                 |error| match super::Work::names().contains(&self.work.name.as_str()) {
                     true => error,
-                    false => Error::usage(format!("with the profile {}: {error}", self.work.name)),
+                    false => {
+                        let place = statement!(catalogue::WITH_PROFILE, name = &self.work.name);
+                        error.at(place).as_usage()
+                    }
                 },
             )?;
         Ok((text, resolved))

@@ -1,5 +1,6 @@
 //! What is asked: with what, for what, and what must hold.
 
+use crate::catalogue;
 use std::path::PathBuf;
 
 use host::Error;
@@ -56,7 +57,7 @@ impl Question {
             |drive: &&Drive| !matches!(&drive.member, Member::Path(path) if lost.contains(path));
         let all: Vec<Drive> = self.drives.all.iter().filter(is_left).cloned().collect();
         if all.len() < 2 {
-            return Err(Error::usage("one drive is left, and that is no array"));
+            return Err(Error::usage(catalogue::ONE_DRIVE_LEFT));
         }
         let lost = self.lost.iter().chain(lost).cloned().collect();
         let drives = Drives { all, folder: self.drives.folder.clone() };

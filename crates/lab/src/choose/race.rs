@@ -9,6 +9,7 @@
 //! Where more than so many are fast enough, those go on that are faster, and of what is about as
 //! fast as the best those that would be taken: what offers most space.
 
+use crate::catalogue;
 use std::cmp::Reverse;
 use std::sync::atomic::AtomicBool;
 
@@ -101,7 +102,7 @@ impl Question {
     /// [`Question::answer`].
     pub fn answer_by_models(mut self, stop: &AtomicBool) -> Result<(Choice, ChosenLayout), Error> {
         if !self.drives.are_modelled() {
-            return Err(Error::usage("these would be measured: only models are asked here"));
+            return Err(Error::usage(catalogue::WOULD_BE_MEASURED));
         }
         self.race(stop)?;
         let run = passing_run(&self.plan()?.1, stop)?;

@@ -6,7 +6,7 @@ use bench::suite::replay;
 use host::Error;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
-use words::statement;
+use words::{Text, statement};
 
 use crate::catalogue;
 
@@ -73,8 +73,10 @@ impl Work {
         if let Some(Ok(work)) = recorded {
             return Ok(work);
         }
-        let text = host::files::read_named_text(path)
-            .map_err(|error| Error::usage(format!("reading the profile {name}: {error}")));
+        let text = host::files::read_named_text(path).map_err(|error| {
+            let place = statement!(catalogue::READING_PROFILE, name = name);
+            Error::from_io(place, &error).as_usage()
+        });
         match (recorded, text) {
             // What is no text of this form was meant to be a recording.
             (Some(no_recording), text) if text.as_ref().map_or(true, |text| !is_toml(text)) => {
@@ -109,11 +111,11 @@ impl Work {
 
     /// The work that a recording is.
     fn recorded(name: &str, path: &Path) -> Result<Work, Error> {
-        let wrong = |text: String| Error::usage(format!("--work {name}: {text}"));
         let found = replay::look_at(path).map_err(|error| {
-            wrong(format!("neither a profile (title, [[workload]]) nor a recording: {error}"))
+            let why = Text::from(error).at(catalogue::NEITHER_WORK);
+            Error::usage(why).at(format!("--work {name}"))
         })?;
-        let path = std::path::absolute(path).map_err(|error| wrong(error.to_string()))?;
+        let path = host::files::absolute(path)?;
         // Without answers nobody knows what waited for what.
         let mode = match (found.has_times, found.has_answers) {
             (true, true) => "closed",

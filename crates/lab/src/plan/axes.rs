@@ -8,7 +8,10 @@ use block::Node;
 use export::RemovalPolicy;
 use export::image::ImageKind;
 
-use super::document::{Item, LocatedValue, Reader, SourceLocation, suggestion, values};
+use super::catalogue;
+use super::document::{
+    Item, LocatedValue, Reader, SourceLocation, suggestion, unknown_key, values,
+};
 use super::members::{self, MemberSet};
 use super::suite::{SuiteAxis, Workloads};
 use crate::cell::names::*;
@@ -21,6 +24,7 @@ use crate::{processor, stacks};
 use host::Error;
 use host::limits::promise_memory;
 use host::mount::{FILE_SYSTEMS, FileSystem};
+use words::{Text, statement};
 
 /// Those whose values are texts, and which an `[[add]]` takes from the matrix when it does not name
 /// them; in the order in which one may leave another without meaning.
@@ -53,6 +57,10 @@ const OF_LEVEL: [&str; 1] = [LAYOUT];
 const DEVICE: &str = "{device}";
 /// Where a file stands that the run makes for the cache, empty at the start of every visit.
 const STORE: &str = "{store}";
+
+/// md's layouts, for those who name another.
+const LAYOUTS: &str = "left-symmetric (ls), left-asymmetric (la), right-symmetric (rs), \
+    right-asymmetric (ra), n2, f2, o2, original, alternate, …";
 
 /// The smallest unit of a chunk in bytes.
 const SECTOR_BYTES: u64 = block::SECTOR_BYTES;
@@ -118,16 +126,12 @@ pub(super) fn read_caches(section: Option<Reader<'_>>) -> Result<Vec<Cache>, Err
     let Some(section) = section else { return Ok(Vec::new()) };
     let read = |(name, place, item): (&str, &SourceLocation, &Item)| {
         if name == NONE {
-            return Err(
-                place.error("a cache cannot be called `none`: that is the name of having none")
-            );
+            return Err(place.error(catalogue::CACHE_CALLED_NONE));
         }
         let template = stacks::parse(item.text()?).map_err(|error| item.error(error))?;
-        let template = with_store(name, template).map_err(|text| item.error(text))?;
+        let template = with_store(name, template).map_err(|error| item.error(error))?;
         if template.leaves().into_iter().filter(|leaf| is_place(leaf)).count() != 1 {
-            return Err(item.error(format!(
-                "the text of a cache names the device below it once, as {DEVICE}"
-            )));
+            return Err(item.error(statement!(catalogue::CACHE_PLACE, place = DEVICE)));
         }
         Ok(Cache { name: name.to_owned(), template: members::absolute_paths(template)? })
     };
@@ -146,16 +150,13 @@ fn with_store(name: &str, template: Node) -> Result<Node, Error> {
             Node::Leaf { options, .. } if options.iter().any(|(option, _)| option == "size"))
     };
     if stores.len() > 1 || !stores.iter().all(has_size) {
-        return Err(Error::usage(format!(
-            "a cache has its file once, and says how large it is: file:{STORE}?size=100MiB"
-        )));
+        let example = format!("file:{STORE}?size=100MiB");
+        return Err(Error::usage(statement!(catalogue::CACHE_FILE, example = example)));
     }
     if !stores.is_empty()
         && !name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
     {
-        return Err(Error::usage(format!(
-            "`{name}`: the name of a cache with a file consists of letters, digits, - and _"
-        )));
+        return Err(Error::usage(statement!(catalogue::CACHE_NAME, name = name)));
     }
     stacks::map_leaves(template, &|leaf| match leaf {
         Node::Leaf { scheme, address, options } if scheme == "file" && address == STORE => {
@@ -189,7 +190,8 @@ impl Names<'_> {
         table: &Reader<'t>,
     ) -> Result<Vec<(&'static str, &'t Item)>, Error> {
         let below = table.get_unlisted(WORKLOAD);
-        let below = below.map(|item| item.reader(format!("workload of {}", table.name)));
+        let below =
+            below.map(|item| item.reader(statement!(catalogue::OF_TABLE, table = &table.name)));
         let below = below.transpose()?;
         let mut found = Vec::new();
         for setting in self.work.settings_of_all() {
@@ -199,7 +201,7 @@ impl Names<'_> {
             };
             let item = below.as_ref().and_then(|below| below.get(setting.name));
             if let (Some(_), Some(item)) = (plain, item) {
-                return Err(item.error(format!("`{}` is given twice", setting.name)));
+                return Err(item.error(given_twice(&format!("`{}`", setting.name))));
             }
             found.extend(plain.or(item).map(|item| (setting.name, item)));
         }
@@ -260,11 +262,7 @@ impl<'a> Selection<'a> {
         };
         for (key, place, _) in table.named() {
             if !AXES.contains(&key) && !is_suites(key) {
-                return Err(place.error(format!(
-                    "unknown key `{key}` in {}{}",
-                    table.name,
-                    suggestion(key, AXES)
-                )));
+                return Err(place.error(unknown_key(key, &table.name, suggestion(key, AXES))));
             }
         }
         let members = match members {
@@ -280,16 +278,12 @@ impl<'a> Selection<'a> {
         let stripes = levels.iter().find(|level| level.value.has_chunks);
         match (stripes, chunk) {
             (Some(level), None) => {
-                return Err(level.place.error(format!(
-                    "{} needs the axis `chunk` in {}",
-                    level.value.name, table.name
-                )));
+                let (said, name) = (catalogue::LEVEL_NEEDS_CHUNK, level.value.name);
+                return Err(level.place.error(statement!(said, level = name, table = &table.name)));
             }
             (None, Some(item)) => {
-                return Err(item.error(format!(
-                    "`chunk` means nothing to the levels of {}; only striped levels have chunks",
-                    table.name
-                )));
+                let said = catalogue::LEVELS_WITHOUT_CHUNKS;
+                return Err(item.error(statement!(said, table = &table.name)));
             }
             _ => (),
         }
@@ -320,9 +314,7 @@ fn read_suite_axes(
     for (setting, item) in names.suite_items(table)? {
         let (name, values) = (axis_name(setting), names.work.axis_values(setting, item)?);
         if names.work.axes.iter().any(|axis| axis.name == name) {
-            return Err(item.error(format!(
-                "`{setting}` is an axis by the list that a [[workload]] gives it"
-            )));
+            return Err(item.error(statement!(catalogue::AXIS_OF_WORKLOAD, setting = setting)));
         }
         match axes.iter_mut().find(|axis| axis.name == name) {
             Some(axis) => axis.values = values,
@@ -358,26 +350,24 @@ fn read_texts(
             texts[index].iter().any(|at: &LocatedValue<String>| is_it(&at.value))
         })
     };
-    let refuse = |axes: &'static [&'static str], why: &str| {
-        axes.iter()
-            .find_map(|axis| Some((axis, table.get(axis)?)))
-            .map_or(Ok(()), |(axis, item)| Err(item.error(format!("`{axis}` means nothing {why}"))))
+    let refuse = |axes: &'static [&'static str], why: Text| {
+        let Some((axis, item)) = axes.iter().find_map(|axis| Some((*axis, table.get(axis)?)))
+        else {
+            return Ok(());
+        };
+        Err(item.error(statement!(catalogue::AXIS_MEANS_NOTHING, axis = axis, why = why)))
     };
     if !any(FILE_SYSTEM, |name| name != NONE) {
-        refuse(&ON_FILE_SYSTEMS, &format!("without a file system: give the axis {FILE_SYSTEM}"))?;
+        let why = statement!(catalogue::WITHOUT_FILE_SYSTEM, axis = FILE_SYSTEM);
+        refuse(&ON_FILE_SYSTEMS, why)?;
     }
     // `image = "none"` beside them is for an [[add]] to change.
     if table.get(IMAGE).is_none() && !any(IMAGE, |kind| kind != NONE) {
-        refuse(
-            &ON_IMAGES,
-            &format!("without an image: give the axis {IMAGE} = \"raw\" or \"vhd\""),
-        )?;
+        refuse(&ON_IMAGES, statement!(catalogue::WITHOUT_IMAGE, axis = IMAGE))?;
     }
     if !any(PLACE, |place| place == Machine::Guest.to_string()) {
-        refuse(
-            &ON_GUESTS,
-            &format!("on this machine itself: give the axis {PLACE} = \"{}\"", Machine::Guest),
-        )?;
+        let (axis, word) = (PLACE, Machine::Guest.to_string());
+        refuse(&ON_GUESTS, statement!(catalogue::WITHOUT_GUEST, axis = axis, word = word))?;
     }
     Ok(texts)
 }
@@ -396,10 +386,8 @@ pub(super) fn text_of(axis: &str, item: &Item, names: &Names<'_>) -> Result<Stri
         CACHE if text != NONE && !names.caches.iter().any(|cache| cache.name == text) => {
             let known: Vec<&str> =
                 names.caches.iter().map(|cache| cache.name.as_str()).chain([NONE]).collect();
-            Err(item.error(format!(
-                "there is no `{text}` in [caches]{}",
-                suggestion(text, known.iter().copied())
-            )))
+            let hint = suggestion(text, known.iter().copied());
+            Err(item.error(statement!(catalogue::NO_SUCH_CACHE, name = text, hint = hint)))
         }
         FILE_SYSTEM | OUTER_FILE_SYSTEM
             if (text != NONE || axis == OUTER_FILE_SYSTEM) && FileSystem::named(text).is_err() =>
@@ -408,10 +396,8 @@ pub(super) fn text_of(axis: &str, item: &Item, names: &Names<'_>) -> Result<Stri
             let none = (axis == FILE_SYSTEM).then_some(NONE);
             let known: Vec<&str> =
                 FILE_SYSTEMS.iter().map(|known| known.name).chain(none).collect();
-            Err(item.error(format!(
-                "unknown file system `{text}`{}",
-                suggestion(text, known.iter().copied())
-            )))
+            let hint = suggestion(text, known.iter().copied());
+            Err(item.error(statement!(catalogue::UNKNOWN_FILE_SYSTEM, name = text, hint = hint)))
         }
         IMAGE if text == NONE => Ok(text.to_owned()),
         IMAGE => one_of(item, text, &ImageKind::NAMES),
@@ -430,14 +416,11 @@ pub(super) fn text_of(axis: &str, item: &Item, names: &Names<'_>) -> Result<Stri
         PROCESSOR if text == NONE => Ok(text.to_owned()),
         PROCESSOR => processor::parse(text)
             .map(|processor| processor.to_string())
-            .map_err(|text| item.error(text)),
+            .map_err(|error| item.error(error)),
         QUEUE_DEPTH => number_to(item, text, 256),
         PROCESSORS => number_to(item, text, 1024),
         LAYOUT => layout(text).ok_or_else(|| {
-            item.error(format!(
-                "`{text}` is no layout of md's: left-symmetric (ls), left-asymmetric (la), \
-                right-symmetric (rs), right-asymmetric (ra), n2, f2, o2, original, alternate, …"
-            ))
+            item.error(statement!(catalogue::NO_MD_LAYOUT, text = text, layouts = LAYOUTS))
         }),
         BITMAP if text == DEFAULTS => Ok(text.to_owned()),
         BITMAP => Ok(stacks::size_text(read_size(item)?)),
@@ -448,11 +431,11 @@ pub(super) fn text_of(axis: &str, item: &Item, names: &Names<'_>) -> Result<Stri
         POLICY => text
             .parse::<RemovalPolicy>()
             .map(|policy| policy.to_string())
-            .map_err(|text| item.error(text)),
+            .map_err(|error| item.error(error)),
         MAKE_OPTIONS | MOUNT_OPTIONS | OUTER_MAKE_OPTIONS | OUTER_MOUNT_OPTIONS
             if text.is_empty() =>
         {
-            Err(item.error(format!("an empty text; \"{DEFAULTS}\" is for no options")))
+            Err(item.error(statement!(catalogue::EMPTY_OPTIONS, word = DEFAULTS)))
         }
         _ => Ok(text.to_owned()),
     }
@@ -460,7 +443,8 @@ pub(super) fn text_of(axis: &str, item: &Item, names: &Names<'_>) -> Result<Stri
 
 fn number_to(item: &Item, text: &str, most: u32) -> Result<String, Error> {
     let number = text.parse().ok().filter(|number| (1..=most).contains(number));
-    let wrong = || item.error(format!("`{text}`: expected a number from 1 to {most}"));
+    let wrong =
+        || item.error(statement!(catalogue::NUMBER_BETWEEN, text = text, least = 1, most = most));
     number.map(|number| number.to_string()).ok_or_else(wrong)
 }
 
@@ -484,11 +468,9 @@ fn one_of(item: &Item, text: &str, words: &[&str]) -> Result<String, Error> {
     if words.contains(&text) {
         return Ok(text.to_owned());
     }
-    let known = words.join(", ");
-    Err(item.error(format!(
-        "`{text}`: expected one of {known}{}",
-        suggestion(text, words.iter().copied())
-    )))
+    let hint = suggestion(text, words.iter().copied());
+    let words = words.join(", ");
+    Err(item.error(statement!(catalogue::WORD_EXPECTED, text = text, words = words, hint = hint)))
 }
 
 /// A layout by its long name.
@@ -510,11 +492,16 @@ fn each<T>(
         .collect()
 }
 
+/// What is said of a value that is given twice.
+pub(super) fn given_twice(value: &str) -> Text {
+    statement!(catalogue::GIVEN_TWICE, value = value)
+}
+
 fn twice<'a>(values: impl Iterator<Item = (String, &'a SourceLocation)>) -> Result<(), Error> {
     let mut seen = HashSet::new();
     for (value, place) in values {
         if let Some(value) = seen.replace(value) {
-            return Err(place.error(format!("{value} is given twice")));
+            return Err(place.error(given_twice(&value)));
         }
     }
     Ok(())
@@ -525,41 +512,37 @@ fn named_set<'a>(sets: &'a [MemberSet], item: &Item) -> Result<&'a MemberSet, Er
     let names: Vec<&str> = sets.iter().map(|set| set.name.as_str()).collect();
     let set = sets.iter().find(|set| set.name == name);
     set.ok_or_else(|| {
-        item.error(format!(
-            "there is no [members.{name}]{}",
-            suggestion(name, names.iter().copied())
-        ))
+        let hint = suggestion(name, names.iter().copied());
+        item.error(statement!(catalogue::NO_SUCH_SET, name = name, hint = hint))
     })
 }
 
 fn named_level(item: &Item) -> Result<Level, Error> {
     let name = item.text()?;
     Level::named(name).ok_or_else(|| {
-        item.error(format!(
-            "unknown level `{name}`{}",
-            suggestion(name, LEVELS.iter().map(|known| known.name))
-        ))
+        let hint = suggestion(name, LEVELS.iter().map(|known| known.name));
+        item.error(statement!(catalogue::UNKNOWN_LEVEL, name = name, hint = hint))
     })
 }
 
 pub(super) fn read_size(item: &Item) -> Result<u64, Error> {
-    stacks::parse_size(&item.scalar()?).map_err(|text| item.error(text))
+    stacks::parse_size(&item.scalar()?).map_err(|error| item.error(error))
 }
 
 /// A list of sizes, or `{ from = "4KiB", to = "512KiB", times = 2 }`.
 fn read_chunks(item: &Item) -> Result<Vec<LocatedValue<u64>>, Error> {
     let chunks = match item.reader(CHUNK) {
         Ok(range) => {
-            let (from, to) =
-                (range.require("from", "the first size")?, range.require("to", "the last size")?);
+            let from = range.require("from", catalogue::FIRST_SIZE)?;
+            let to = range.require("to", catalogue::LAST_SIZE)?;
             let times = range.get("times").map_or(Ok(2), |item| item.whole(2, 1 << 20))?;
             range.finish()?;
             let (first, last) = (read_size(from)?, read_size(to)?);
             if first > last {
-                return Err(to.error("`to` is smaller than `from`: the axis is empty"));
+                return Err(to.error(catalogue::RANGE_IS_EMPTY));
             }
             if first == 0 {
-                return Err(from.error("a chunk of 0 bytes is no chunk"));
+                return Err(from.error(catalogue::CHUNK_OF_NONE));
             }
             let sizes = std::iter::successors(Some(first), |size| size.checked_mul(times))
                 .take_while(|size| *size <= last);
@@ -569,11 +552,9 @@ fn read_chunks(item: &Item) -> Result<Vec<LocatedValue<u64>>, Error> {
     };
     for LocatedValue { value, place } in &chunks {
         if *value == 0 || !value.is_multiple_of(SECTOR_BYTES) {
-            return Err(place.error(format!(
-                "a chunk of {} is not possible: it has to be a multiple of {SECTOR_BYTES} bytes, \
-                and more than 0",
-                stacks::size_text(*value)
-            )));
+            let size = stacks::size_text(*value);
+            let text = statement!(catalogue::CHUNK_STEP, size = size, step = SECTOR_BYTES);
+            return Err(place.error(text));
         }
     }
     Ok(chunks)

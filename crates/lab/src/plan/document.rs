@@ -10,6 +10,9 @@ use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 
 use host::Error;
+use words::{Message, Text, statement};
+
+use super::catalogue;
 
 /// Where something stands: in a file at a line and column (both from 1), or in a setting given on
 /// the command line.
@@ -30,8 +33,8 @@ impl fmt::Display for SourceLocation {
 
 impl SourceLocation {
     /// A usage error at this place.
-    pub(crate) fn error(&self, text: impl fmt::Display) -> Error {
-        Error::usage(format!("{self}: {text}"))
+    pub(crate) fn error(&self, text: impl Into<Text>) -> Error {
+        Error::usage(text).at(self.to_string())
     }
 }
 
@@ -103,17 +106,14 @@ impl Source<'_> {
             DeValue::String(text) => Value::Text(text.to_string()),
             DeValue::Integer(number) => {
                 let parsed = i64::from_str_radix(number.as_str(), number.radix());
-                Value::Integer(parsed.map_err(|_| place.error("the number is too large"))?)
+                Value::Integer(parsed.map_err(|_| place.error(catalogue::NUMBER_TOO_LARGE))?)
             }
             DeValue::Float(number) => {
-                Value::Float(number.as_str().parse().map_err(|_| place.error("this is no number"))?)
+                let parsed = number.as_str().parse();
+                Value::Float(parsed.map_err(|_| place.error(catalogue::NOT_A_NUMBER))?)
             }
             DeValue::Boolean(truth) => Value::Boolean(*truth),
-            DeValue::Datetime(_) => {
-                return Err(
-                    place.error("no setting is a date; put it in quotes when a text is meant")
-                );
-            }
+            DeValue::Datetime(_) => return Err(place.error(catalogue::NO_DATE)),
             DeValue::Array(list) => {
                 let items = list.iter().map(|item| self.item(item.get_ref(), &item.span()));
                 Value::List(items.collect::<Result<_, Error>>()?)
@@ -152,9 +152,8 @@ impl Override {
     /// Reads one `dotted.key=value` of `-s`.
     pub(crate) fn read(setting: &str) -> Result<Override, Error> {
         let said = format!("-s {setting}");
-        let expected = "expected KEY=VALUE, for example trials.blocks=6";
-        let (key, value) =
-            setting.split_once('=').ok_or_else(|| Error::usage(format!("{said}: {expected}")))?;
+        let expected = || Error::usage(catalogue::KEY_AND_VALUE).at(&said);
+        let (key, value) = setting.split_once('=').ok_or_else(expected)?;
         Ok(Override { said, key: key.trim().to_owned(), value: value.trim().to_owned() })
     }
 
@@ -165,9 +164,7 @@ impl Override {
         let place = source.place(&(0..0));
         let keys: Vec<&str> = self.key.split('.').map(str::trim).collect();
         if keys.iter().any(|key| key.is_empty()) {
-            return Err(place.error(
-                "expected KEY=VALUE with names between the dots, for example trials.blocks=6",
-            ));
+            return Err(place.error(catalogue::KEY_OF_NAMES));
         }
         let item = match DeValue::parse(&self.value) {
             Ok(parsed) => source.item(parsed.get_ref(), &parsed.span())?,
@@ -190,14 +187,17 @@ pub(crate) fn choose_size(document: &mut Table) -> Result<Option<String>, Error>
     }
     let sizes = match find(document, SIZES) {
         Some(Item { value: Value::Table(sizes), .. }) => sizes,
-        Some(other) => return Err(other.error(format!("[{SIZES}] has to be a table"))),
+        Some(other) => {
+            let name = format!("[{SIZES}]");
+            return Err(other.error(statement!(catalogue::TABLE_EXPECTED, name = name)));
+        }
         None => Table::default(),
     };
     let Some(changes) = find(&sizes, name) else {
         let known = sizes.entries.iter().map(|entry| entry.key.as_str()).chain([FULL]);
         let known: Vec<&str> = known.collect();
-        let suggestion = suggestion(name, known);
-        return Err(chosen.error(format!("this plan has no size `{name}`{suggestion}")));
+        let hint = suggestion(name, known);
+        return Err(chosen.error(statement!(catalogue::NO_PLAN_SIZE, name = name, hint = hint)));
     };
     let name = name.to_owned();
     set_below(document, &mut Vec::new(), &changes)?;
@@ -221,7 +221,7 @@ fn set_below(document: &mut Table, path: &mut Vec<String>, item: &Item) -> Resul
         _ => {
             let keys: Vec<&str> = path.iter().map(String::as_str).collect();
             match keys.first() {
-                None => Err(item.error("a size is a table of keys of the plan")),
+                None => Err(item.error(catalogue::SIZE_HAS_KEYS)),
                 Some(_) => set(document, &keys, item, &item.place),
             }
         }
@@ -242,28 +242,26 @@ fn set(table: &mut Table, keys: &[&str], item: &Item, place: &SourceLocation) ->
         entry.item = item.clone();
         return Ok(());
     }
+    let nothing_below = || place.error(statement!(catalogue::NOTHING_BELOW, key = *key));
     match &mut entry.item.value {
         Value::Table(table) => set(table, rest, item, place),
         Value::List(items) if !items.is_empty() => {
             items.iter_mut().try_for_each(|below| match &mut below.value {
                 Value::Table(table) => set(table, rest, item, place),
-                _ => Err(place.error(format!("`{key}` has no keys below it"))),
+                _ => Err(nothing_below()),
             })
         }
-        _ => Err(place.error(format!("`{key}` has no keys below it"))),
+        _ => Err(nothing_below()),
     }
 }
 
 /// `; did you mean `chunk`?`, or all names when none is close.
-pub(crate) fn suggestion<'a>(
-    word: &str,
-    names: impl IntoIterator<Item = &'a str> + Clone,
-) -> String {
+pub(crate) fn suggestion<'a>(word: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> Text {
     match stack::nearest(word, names.clone()) {
-        Some(name) => format!("; did you mean `{name}`?"),
+        Some(name) => statement!(catalogue::DID_YOU_MEAN, name = name),
         None => {
             let names: Vec<&str> = names.into_iter().collect();
-            format!("; known: {}", names.join(", "))
+            statement!(catalogue::KNOWN_NAMES, names = names.join(", "))
         }
     }
 }
@@ -273,7 +271,7 @@ pub(crate) fn suggestion<'a>(
 pub(crate) struct Reader<'a> {
     table: &'a Table,
     /// What messages call the table, for example `[trials]`.
-    pub(crate) name: String,
+    pub(crate) name: Text,
     /// Where the table itself stands, for keys that are missing.
     pub(crate) place: SourceLocation,
     asked: RefCell<Vec<&'static str>>,
@@ -283,7 +281,7 @@ pub(crate) struct Reader<'a> {
 impl<'a> Reader<'a> {
     pub(crate) fn new(
         table: &'a Table,
-        name: impl Into<String>,
+        name: impl Into<Text>,
         place: SourceLocation,
     ) -> Reader<'a> {
         Reader {
@@ -299,7 +297,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn document(table: &'a Table, origin: &str) -> Reader<'a> {
         Reader::new(
             table,
-            "the plan",
+            catalogue::THE_PLAN,
             SourceLocation { origin: Arc::from(origin), line_column: Some((1, 1)) },
         )
     }
@@ -315,9 +313,16 @@ impl<'a> Reader<'a> {
         self.table.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.item)
     }
 
-    pub(crate) fn require(&self, key: &'static str, meaning: &str) -> Result<&'a Item, Error> {
-        self.get(key)
-            .ok_or_else(|| self.place.error(format!("{} has no `{key}` ({meaning})", self.name)))
+    pub(crate) fn require(
+        &self,
+        key: &'static str,
+        meaning: impl Into<Text>,
+    ) -> Result<&'a Item, Error> {
+        self.get(key).ok_or_else(|| {
+            let (table, meaning) = (&self.name, meaning.into());
+            let missing = catalogue::KEY_MISSING;
+            self.place.error(statement!(missing, table = table, key = key, meaning = meaning))
+        })
     }
 
     /// A table below this one.
@@ -328,7 +333,7 @@ impl<'a> Reader<'a> {
     /// The tables of `[[key]]`, in order.
     pub(crate) fn tables(&self, key: &'static str) -> Result<Vec<Reader<'a>>, Error> {
         let Some(item) = self.get(key) else { return Ok(Vec::new()) };
-        let wrong = || item.place.error(format!("`{key}` has to be given as [[{key}]] tables"));
+        let wrong = || item.error(statement!(catalogue::LIST_OF_TABLES, key = key));
         let Value::List(items) = &item.value else { return Err(wrong()) };
         items.iter().map(|item| item.reader(format!("[[{key}]]")).map_err(|_| wrong())).collect()
     }
@@ -347,42 +352,50 @@ impl<'a> Reader<'a> {
         match self.table.entries.iter().find(|entry| !is_known(&entry.key)) {
             None => Ok(()),
             Some(Entry { key, place, .. }) => {
-                let suggestion = suggestion(key, asked.iter().copied());
-                Err(place.error(format!("unknown key `{key}` in {}{suggestion}", self.name)))
+                let hint = suggestion(key, asked.iter().copied());
+                Err(place.error(unknown_key(key, &self.name, hint)))
             }
         }
     }
 }
 
+/// What is said of a key that a table does not have.
+pub(super) fn unknown_key(key: &str, table: &Text, hint: Text) -> Text {
+    statement!(catalogue::UNKNOWN_KEY, key = key, table = table, hint = hint)
+}
+
 impl Item {
-    pub(crate) fn error(&self, text: impl fmt::Display) -> Error {
+    pub(crate) fn error(&self, text: impl Into<Text>) -> Error {
         self.place.error(text)
     }
 
     /// What kind of value it is, for messages.
-    fn kind(&self) -> &'static str {
+    fn kind(&self) -> Message {
         match self.value {
-            Value::Text(_) => "a text",
-            Value::Integer(_) => "a whole number",
-            Value::Float(_) => "a number",
-            Value::Boolean(_) => "true or false",
-            Value::List(_) => "a list",
-            Value::Table(_) => "a table",
+            Value::Text(_) => catalogue::A_TEXT,
+            Value::Integer(_) => catalogue::A_WHOLE_NUMBER,
+            Value::Float(_) => catalogue::A_NUMBER,
+            Value::Boolean(_) => catalogue::A_SWITCH,
+            Value::List(_) => catalogue::A_LIST,
+            Value::Table(_) => catalogue::A_TABLE,
         }
     }
 
-    pub(crate) fn reader(&self, name: impl Into<String>) -> Result<Reader<'_>, Error> {
+    pub(crate) fn reader(&self, name: impl Into<Text>) -> Result<Reader<'_>, Error> {
         let name = name.into();
         match &self.value {
             Value::Table(table) => Ok(Reader::new(table, name, self.place.clone())),
-            _ => Err(self.error(format!("{name} has to be a table, not {}", self.kind()))),
+            _ => {
+                let kind = self.kind();
+                Err(self.error(statement!(catalogue::TABLE_NOT_OTHER, name = name, kind = kind)))
+            }
         }
     }
 
     pub(crate) fn text(&self) -> Result<&str, Error> {
         match &self.value {
             Value::Text(text) => Ok(text),
-            _ => Err(self.error(format!("expected a text in quotes, found {}", self.kind()))),
+            _ => Err(self.error(statement!(catalogue::QUOTED_TEXT, kind = self.kind()))),
         }
     }
 
@@ -394,7 +407,7 @@ impl Item {
             Value::Float(number) => Ok(number.to_string()),
             Value::Boolean(truth) => Ok(truth.to_string()),
             Value::List(_) | Value::Table(_) => {
-                Err(self.error(format!("expected one value, found {}", self.kind())))
+                Err(self.error(statement!(catalogue::SINGLE_VALUE, kind = self.kind())))
             }
         }
     }
@@ -418,12 +431,10 @@ impl Item {
             _ => None,
         };
         number.filter(|number| (least..=most).contains(number)).ok_or_else(|| {
-            let limits = if most == u64::MAX {
-                format!("of at least {least}")
-            } else {
-                format!("from {least} to {most}")
-            };
-            self.error(format!("expected a whole number {limits}"))
+            self.error(match most {
+                u64::MAX => statement!(catalogue::WHOLE_AT_LEAST, least = least),
+                most => statement!(catalogue::WHOLE_BETWEEN, least = least, most = most),
+            })
         })
     }
 
@@ -437,7 +448,7 @@ impl Item {
         if number.is_finite() && number > 0.0 {
             Ok(number)
         } else {
-            Err(self.error("expected a number above 0"))
+            Err(self.error(catalogue::ABOVE_NONE))
         }
     }
 
@@ -455,7 +466,7 @@ impl Item {
         };
         share
             .filter(|share| (0.0..1.0).contains(share))
-            .ok_or_else(|| self.error("expected a share such as \"2%\" or 0.02"))
+            .ok_or_else(|| self.error(catalogue::SHARE_EXPECTED))
     }
 }
 
@@ -473,16 +484,13 @@ pub(super) const CONFIGURATIONS_MAX: u64 = 10_000;
 pub(super) fn values<'a>(item: &'a Item, axis: &str) -> Result<&'a [Item], Error> {
     let items = item.list();
     if items.is_empty() {
-        return Err(
-            item.error(format!("the axis `{axis}` is empty: it would leave no configuration"))
-        );
+        return Err(item.error(statement!(catalogue::AXIS_IS_EMPTY, axis = axis)));
     }
     // Before one of them is read.
     if items.len() as u64 > CONFIGURATIONS_MAX {
-        return Err(item.error(format!(
-            "the axis `{axis}` has {} values; at most {CONFIGURATIONS_MAX} configurations are taken",
-            items.len()
-        )));
+        let (count, most) = (items.len(), CONFIGURATIONS_MAX);
+        let text = statement!(catalogue::AXIS_IS_LONG, axis = axis, count = count, most = most);
+        return Err(item.error(text));
     }
     Ok(items)
 }

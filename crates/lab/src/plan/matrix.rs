@@ -7,6 +7,7 @@ use block::Node;
 use results::{Clock, Configuration, WorkTarget, configuration_id};
 
 use super::axes::{Names, Selection, TEXT_AXES, is_known, read_size, text_of};
+use super::catalogue;
 use super::document::{CONFIGURATIONS_MAX, Item, LocatedValue, Reader, SourceLocation, values};
 use super::members::{MemberSet, keeping_data, keeping_first};
 use super::terms;
@@ -19,6 +20,7 @@ use crate::cell::{self, Axes, Cell, Level, Nature};
 use crate::stacks;
 use host::Error;
 use host::mount::{FileSystem, check_mount_options};
+use words::statement;
 
 /// A configuration that is left out.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -55,7 +57,7 @@ pub(super) fn read(
     document: &SourceLocation,
 ) -> Result<ConfigurationMatrix, Error> {
     if matrix.is_none() && add.is_empty() {
-        return Err(document.error("the plan has no [matrix] and no [[add]]: no configuration"));
+        return Err(document.error(catalogue::NO_CONFIGURATION));
     }
     let mut usual = Selection::usual(names, document);
     let mut selections = Vec::new();
@@ -70,22 +72,16 @@ pub(super) fn read(
     let count =
         selections.iter().fold(0_u64, |sum, (_, selection)| sum.saturating_add(count(selection)));
     if count > CONFIGURATIONS_MAX {
-        let text = format!(
-            "the plan has {count} configurations, [[skip]] left out; at most {CONFIGURATIONS_MAX} \
-            are taken"
-        );
-        return Err(document.error(text));
+        let (said, most) = (catalogue::TOO_MANY_CONFIGURATIONS, CONFIGURATIONS_MAX);
+        return Err(document.error(statement!(said, count = count, most = most)));
     }
     let mut cells: Vec<PlacedCell> = Vec::new();
     let mut known: HashSet<String> = HashSet::new();
     for (table, selection) in &selections {
         for cell in product(names, selection)? {
             if !known.insert(cell.cell.record.id.clone()) {
-                let text = format!(
-                    "{} adds a configuration that is there already: {}",
-                    table.name,
-                    shown(cell.settings())
-                );
+                let (table, shown) = (&table.name, shown(cell.settings()));
+                let text = statement!(catalogue::ADDED_TWICE, table = table, cell = shown);
                 return Err(cell.place.error(text));
             }
             cells.push(cell);
@@ -96,7 +92,7 @@ pub(super) fn read(
         leave_out(names, &mut found, table)?;
     }
     if found.cells.is_empty() {
-        return Err(document.error("every configuration is skipped"));
+        return Err(document.error(catalogue::ALL_SKIPPED));
     }
     let all: Vec<&Selection<'_>> = selections.iter().map(|(_, selection)| selection).collect();
     found.cells.iter().try_for_each(|cell| check_options(cell, &all))?;
@@ -114,7 +110,7 @@ fn check_options(placed: &PlacedCell, selections: &[&Selection<'_>]) -> Result<(
             // It was given in one of these, and where does not change what is wrong with it.
             let given = selections.iter().flat_map(|selection| selection.texts(axis));
             let place = given.into_iter().find(|at| at.value == *text);
-            place.map_or(&placed.place, |at| &at.place).error(error.to_string())
+            place.map_or(&placed.place, |at| &at.place).error(error)
         })
     };
     if let Some(kind) = axes.file_system.value() {
@@ -295,10 +291,8 @@ fn array(
         let text = stacks::size_text(bytes);
         if bytes > set.smallest_bytes {
             let member = stacks::size_text(set.smallest_bytes);
-            return Err(place.error(format!(
-                "a chunk of {text} is larger than a member of [members.{}] ({member})",
-                set.name
-            )));
+            let (said, name) = (catalogue::CHUNK_PAST_MEMBER, &set.name);
+            return Err(place.error(statement!(said, chunk = text, name = name, member = member)));
         }
         node = node.with("chunk", text);
     }
@@ -306,10 +300,8 @@ fn array(
         let known = mdtools::level(name)
             .map_or(Err("no layout"), |level| mdtools::layout(level, Some(text)));
         let layout = known.map_err(|expected| {
-            level.place.error(format!(
-                "{name} has no layout {text}, but {expected}; an [[add]] of its own gives each \
-                level its own layouts"
-            ))
+            let said = catalogue::LEVEL_HAS_NO_LAYOUT;
+            level.place.error(statement!(said, level = name, text = text, layouts = expected))
         })?;
         node = node.with("layout", layout);
     }
@@ -448,14 +440,14 @@ fn leave_out(
     table: Reader<'_>,
 ) -> Result<(), Error> {
     let pattern = pattern(names, &table)?;
-    let why = table.require("why", "the reason, shown with the plan")?.text()?.to_owned();
+    let why = table.require("why", catalogue::SKIP_REASON)?.text()?.to_owned();
     let place = table.place.clone();
     table.finish()?;
     let (left_out, left): (Vec<PlacedCell>, Vec<PlacedCell>) = std::mem::take(&mut found.cells)
         .into_iter()
         .partition(|cell| matches(&pattern, cell.settings()));
     if left_out.is_empty() {
-        return Err(place.error("this [[skip]] matches no configuration"));
+        return Err(place.error(catalogue::SKIPS_NOTHING));
     }
     found.cells = left;
     found.skipped.extend(left_out.into_iter().map(|cell| SkippedConfiguration {
@@ -491,22 +483,14 @@ fn baselines(
     document: &SourceLocation,
 ) -> Result<Vec<String>, Error> {
     let Some(table) = section else {
-        let several = || {
-            document.error(
-                "the plan has no [baseline]: name the configuration that the others are \
-                compared with, for example\n  [baseline]\n  level = \"single\"",
-            )
-        };
-        let [cell] = cells else { return Err(several()) };
+        let [cell] = cells else { return Err(document.error(catalogue::NO_BASELINE)) };
         return Ok(vec![cell.cell.record.id.clone()]);
     };
     let pattern = pattern(names, &table)?;
     let place = table.place.clone();
     table.finish()?;
     if pattern.is_empty() {
-        return Err(
-            place.error("[baseline] names nothing; give at least one axis, for example level")
-        );
+        return Err(place.error(catalogue::BASELINE_NAMES_NOTHING));
     }
     let candidates = Candidates::of(
         cells
@@ -515,9 +499,7 @@ fn baselines(
             .filter(|cell| matches(&pattern, &cell.settings)),
     );
     if candidates.all.is_empty() {
-        return Err(place.error(
-            "[baseline] is no configuration of this plan; add it with [[add]] or name another",
-        ));
+        return Err(place.error(catalogue::BASELINE_ABSENT));
     }
     cells
         .iter()
@@ -595,21 +577,13 @@ fn baseline_of(
     let this = shown(&cell.settings);
     match found[..] {
         [baseline] if baseline.clock == cell.clock => Ok(baseline.id.clone()),
-        [_] => Err(place.error(format!(
-            "[baseline] compares measured with modelled figures for {this}; leave `members` out of \
-            it, so that each set has its own"
-        ))),
-        [] => Err(place.error(format!(
-            "[baseline] is no configuration for {this}; add it with \
-            [[add]]"
-        ))),
+        [_] => Err(place.error(statement!(catalogue::BASELINE_CLOCK, cell = this))),
+        [] => Err(place.error(statement!(catalogue::BASELINE_NONE_FOR, cell = this))),
         _ => {
             let first = shown(&found[0].settings);
             let second = shown(&found[1].settings);
-            Err(place.error(format!(
-                "[baseline] is more than one configuration for {this}: \
-                ({first}) and ({second}); name more axes"
-            )))
+            let said = catalogue::BASELINE_SEVERAL;
+            Err(place.error(statement!(said, cell = this, first = first, second = second)))
         }
     }
 }

@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 use block::Node;
 use results::{Clock, Survival};
 
+use super::catalogue;
 use super::document::{Item, Reader, SourceLocation};
 use crate::stacks::{self, Leaf, PLACEHOLDER, leaves, map_leaves};
 use host::Error;
+use host::files::absolute;
+use words::statement;
 
 /// A set of members.
 #[derive(Clone, Debug)]
@@ -27,10 +30,8 @@ pub(super) fn read(
     document: &SourceLocation,
 ) -> Result<Vec<MemberSet>, Error> {
     let missing = || {
-        document.error(
-            "the plan has no [members.NAME] table: nothing to measure, for example\n  \
-            [members.files]\n  files = { count = 2, size = \"64MiB\" }",
-        )
+        let example = "files = { count = 2, size = \"64MiB\" }";
+        document.error(statement!(catalogue::NO_MEMBERS, example = example))
     };
     let section = section.ok_or_else(missing)?;
     let sets: Vec<MemberSet> = section
@@ -41,16 +42,11 @@ pub(super) fn read(
 }
 
 fn read_set(name: &str, place: &SourceLocation, item: &Item) -> Result<MemberSet, Error> {
-    let table = item.reader(format!("[members.{name}]")).map_err(|_| {
-        place.error(format!(
-            "members are given in named sets: write [members.NAME] with `{name}` below it"
-        ))
-    })?;
+    let table = item
+        .reader(format!("[members.{name}]"))
+        .map_err(|_| place.error(statement!(catalogue::SETS_HAVE_NAMES, key = name)))?;
     if !name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter)) {
-        return Err(place.error(format!(
-            "`{name}`: a set's name consists of letters, digits, - and \
-            _, because files are named after it"
-        )));
+        return Err(place.error(statement!(catalogue::SET_NAME, name = name)));
     }
     let given = [
         ("files", table.get("files")),
@@ -64,9 +60,7 @@ fn read_set(name: &str, place: &SourceLocation, item: &Item) -> Result<MemberSet
     let of_cluster = Cluster::read(&table)?;
     table.finish()?;
     let [(key, item)] = given[..] else {
-        return Err(place.error(format!(
-            "[members.{name}] needs exactly one of files, models, devices, stacks, rbd"
-        )));
+        return Err(place.error(statement!(catalogue::ONE_KIND_OF_MEMBERS, name = name)));
     };
     if key != "rbd" {
         of_cluster.refuse()?;
@@ -79,7 +73,7 @@ fn read_set(name: &str, place: &SourceLocation, item: &Item) -> Result<MemberSet
         _ => nodes(item, |text| absolute_paths(stacks::parse(text)?))?,
     };
     if nodes.is_empty() {
-        return Err(item.error(format!("[members.{name}] has no member")));
+        return Err(item.error(statement!(catalogue::SET_IS_EMPTY, name = name)));
     }
     let mut smallest_bytes = u64::MAX;
     for node in &nodes {
@@ -106,7 +100,7 @@ impl<'a> Cluster<'a> {
     fn read(table: &Reader<'a>) -> Result<Cluster<'a>, Error> {
         let (pool_size, pool_min_size) = (table.get("pool_size"), table.get("pool_min_size"));
         if let (Some(alone), None) | (None, Some(alone)) = (pool_size, pool_min_size) {
-            return Err(alone.error("pool_size and pool_min_size are said together"));
+            return Err(alone.error(catalogue::SAID_TOGETHER));
         }
         Ok(Cluster { conf: table.get("conf"), id: table.get("id"), pool_size, pool_min_size })
     }
@@ -114,7 +108,7 @@ impl<'a> Cluster<'a> {
     /// Other members have nothing of it.
     fn refuse(&self) -> Result<(), Error> {
         match self.conf.or(self.id).or(self.pool_size) {
-            Some(item) => Err(item.error("this belongs to images of a Ceph cluster (rbd)")),
+            Some(item) => Err(item.error(catalogue::FOR_CEPH)),
             None => Ok(()),
         }
     }
@@ -162,20 +156,21 @@ fn nodes(item: &Item, make: impl Fn(&str) -> Result<Node, Error>) -> Result<Vec<
 /// `files = { count = 2, size = "64MiB", dir = "…" }`.
 fn made_files(set: &str, item: &Item) -> Result<Vec<Node>, Error> {
     let table = item.reader("files")?;
-    let count = table.require("count", "how many files to make")?.whole(1, 1024)?;
-    let size = table.require("size", "how large each file is")?;
+    let count = table.require("count", catalogue::FILE_COUNT)?.whole(1, 1024)?;
+    let size = table.require("size", catalogue::FILE_SIZE)?;
     let folder = table.get("dir");
     table.finish()?;
     let size_bytes = stacks::parse_size(&size.scalar()?).map_err(|text| size.error(text))?;
     if size_bytes == 0 || !size_bytes.is_multiple_of(4096) {
-        return Err(size.error("a file's size has to be a multiple of 4KiB, and more than nothing"));
+        return Err(size.error(catalogue::FILE_SIZE_STEP));
     }
     let placeholder = match folder {
         None => format!("{PLACEHOLDER}}}"),
         Some(item) => {
             let folder = absolute(Path::new(item.text()?))?;
             if !folder.is_dir() {
-                return Err(item.error(format!("{} is no folder", folder.display())));
+                let path = folder.display();
+                return Err(item.error(statement!(catalogue::NOT_A_FOLDER, path = path)));
             }
             format!("{PLACEHOLDER}:{}}}", folder.display())
         }
@@ -258,9 +253,4 @@ fn refuse_twice(item: &Item, nodes: &[Node]) -> Result<(), Error> {
         Some((earlier, later)) => Err(item.error(stack::twice_text(earlier, later))),
         None => Ok(()),
     }
-}
-
-/// A path as it has to be written so that it means the same wherever the run is resumed.
-pub(super) fn absolute(path: &Path) -> Result<PathBuf, Error> {
-    std::path::absolute(path).map_err(|error| Error::usage(format!("{}: {error}", path.display())))
 }

@@ -10,6 +10,7 @@
 //! The format is described in `docs/plan-files.md`.
 
 mod axes;
+mod catalogue;
 mod document;
 mod matrix;
 mod members;
@@ -38,6 +39,7 @@ pub use one_cell::{OneCell, axes as configuration_keys, folder, is_key, suite_wi
 pub use one_line::OneLine;
 pub use shipped::{ShippedPlan, shipped};
 pub use suite::{row, setting_value, settings as suite_settings, suite_of};
+use words::statement;
 
 /// How much of what was typed the name of a plan that is made of it has, in letters.
 const NAME_MAX: usize = 60;
@@ -93,13 +95,13 @@ fn resolve_changed(origin: &str, text: &str, changes: &[Override]) -> Result<Res
     let mut document = document::parse(origin, text)?;
     let size = change(&mut document, changes)?;
     let reader = Reader::document(&document, origin);
-    let schema = reader.require("schema", "the version of this format: 1")?;
+    let schema = reader.require("schema", catalogue::PLAN_VERSION)?;
     if schema.whole(0, u64::MAX)? != 1 {
-        return Err(schema.error("this raidloom reads plans of schema 1"));
+        return Err(schema.error(catalogue::OTHER_VERSION));
     }
-    let name = reader.require("name", "what people call the plan")?;
+    let name = reader.require("name", catalogue::PLAN_IS_CALLED)?;
     if name.text()?.trim().is_empty() || name.text()?.contains(char::is_control) {
-        return Err(name.error("a plan's name is one line, and not empty"));
+        return Err(name.error(catalogue::NAME_IS_LINE));
     }
     // Both were looked at when the form was chosen.
     reader.get(document::SIZE);
@@ -189,9 +191,13 @@ fn refuse_endless(
     if trials <= TRIALS_MAX {
         return Ok(());
     }
-    Err(place.error(format!(
-        "the plan comes to {trials} trials ({configurations} configurations x {workloads} \
-        workloads x {blocks} blocks); at most {TRIALS_MAX} are taken"
+    Err(place.error(statement!(
+        catalogue::TOO_MANY_TRIALS,
+        trials = trials,
+        configurations = configurations,
+        workloads = workloads,
+        blocks = blocks,
+        most = TRIALS_MAX,
     )))
 }
 
@@ -212,12 +218,11 @@ fn refuse_unfit(cells: &[Cell], suites: &[(&'static Suite, SourceLocation)]) -> 
             .filter(|suite| bench::suite::loads_devices(suite))
             .map(|suite| suite.name)
             .collect();
-        return Err(place.error(format!(
-            "({}): what a processor costs is known for the requests of {} only; leave `{}` out, or \
-            use one of them",
-            shown(cell),
-            able.join(", "),
-            names::PROCESSOR
+        return Err(place.error(statement!(
+            catalogue::PROCESSOR_NEEDS_LOAD,
+            cell = shown(cell),
+            suites = able.join(", "),
+            axis = names::PROCESSOR,
         )));
     }
     for (suite, place) in suites {
@@ -228,37 +233,26 @@ fn refuse_unfit(cells: &[Cell], suites: &[(&'static Suite, SourceLocation)]) -> 
         };
         let closed = cells.iter().find(is_closed);
         if let Some(cell) = closed.filter(|_| bench::suite::runs_programs(suite)) {
-            return Err(place.error(format!(
-                "{} runs programs, which cannot open the stack of ({}): give the axis \
-                file_system, or place = \"guest\"",
-                suite.name,
-                shown(cell)
-            )));
+            let said = catalogue::RUNS_PROGRAMS;
+            return Err(place.error(statement!(said, suite = suite.name, cell = shown(cell))));
         }
         let nested = cells.iter().find(|cell| cell.image_bytes() > 0);
         if let Some(cell) = nested.filter(|_| suite.name == pull::SUITE.name) {
-            return Err(place.error(format!(
-                "{} cuts the power of the drives under a file system that is on them itself, and \
-                ({}) has its in an image: leave it out with [[skip]]",
-                suite.name,
-                shown(cell)
-            )));
+            let said = catalogue::PULL_IN_IMAGE;
+            return Err(place.error(statement!(said, suite = suite.name, cell = shown(cell))));
         }
         let unfit = |cell: &&Cell| !suite.targets.contains(&cell.target());
         let Some(cell) = cells.iter().find(unfit) else { continue };
         let why = match cell.target() {
-            TargetKind::Device => {
-                "has no file system; give the axis file_system, or leave it out with [[skip]]"
-            }
-            TargetKind::Folder => {
-                "has a file system; leave it out with [[skip]], or use another suite"
-            }
+            TargetKind::Device => catalogue::LACKS_FILE_SYSTEM,
+            TargetKind::Folder => catalogue::HAS_FILE_SYSTEM,
         };
-        let runs_on = explain::targets(suite);
-        return Err(place.error(format!(
-            "{} runs on {runs_on}, and ({}) {why}",
-            suite.name,
-            shown(cell)
+        return Err(place.error(statement!(
+            catalogue::SUITE_UNFIT,
+            suite = suite.name,
+            targets = explain::targets(suite),
+            cell = shown(cell),
+            why = why,
         )));
     }
     Ok(())
@@ -304,7 +298,7 @@ fn judging(section: Option<Reader<'_>>) -> Result<(f64, Option<f64>), Error> {
     let margin = margin.map_or(Ok(MARGIN_DEFAULT), document::Item::share)?;
     let share = matters.map(document::Item::share).transpose()?;
     if let (Some(item), Some(_)) = (matters, share.filter(|share| *share < margin)) {
-        return Err(item.error("a gain that matters is no smaller than the margin"));
+        return Err(item.error(catalogue::MATTERS_BELOW_MARGIN));
     }
     Ok((margin, share))
 }
@@ -446,7 +440,7 @@ pub fn room(plan: &Plan, folder: &Path) -> Result<(), Error> {
             if !counted.insert(file.address.clone()) {
                 continue;
             }
-            let folder = members::absolute(file.folder.as_deref().unwrap_or(folder))?;
+            let folder = host::files::absolute(file.folder.as_deref().unwrap_or(folder))?;
             let there =
                 folder.ancestors().find_map(|above| Some((above, fs::metadata(above).ok()?)));
             let Some((there, data)) = there else { continue };
@@ -460,12 +454,11 @@ pub fn room(plan: &Plan, folder: &Path) -> Result<(), Error> {
         let free = system.f_bavail.saturating_mul(system.f_frsize);
         if *bytes > free {
             let shown = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
-            return Err(Error::usage(format!(
-                "the files that the plan makes take {} in {}, where {} are free: make them smaller \
-                or fewer, or name another folder (dir)",
-                shown(*bytes),
-                there.display(),
-                shown(free)
+            return Err(Error::usage(statement!(
+                catalogue::NO_ROOM,
+                needed = shown(*bytes),
+                folder = there.display(),
+                free = shown(free),
             )));
         }
     }

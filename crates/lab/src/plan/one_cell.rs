@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 use bench::suite::{Setting, Settings, Suite, TargetKind, explain};
 use block::Node;
 use host::Error;
+use host::files::absolute;
 use results::Configuration;
 use stack::{Identity, twice_text};
 use toml::{Table, Value};
-use words::statement;
+use words::{Text, statement};
 
 use super::document::{Override, suggestion};
-use super::members::absolute;
 use super::{NAME_MAX, ResolvedPlan, resolve_changed};
 use crate::catalogue;
 use crate::cell::Level;
@@ -224,7 +224,7 @@ impl OneCell {
                 let address =
                     format!("{PLACEHOLDER}:{}}}/{}", folder.display(), name.to_string_lossy());
                 let bytes = stacks::parse_size(size)
-                    .map_err(|text| Error::usage(format!("--size {size}: {text}")))?;
+                    .map_err(|error| Error::usage(error).at(format!("--size {size}")))?;
                 Ok(Node::leaf("file", address).with("size", stacks::size_text(bytes)))
             }
             None => Err(no_file(&path)),
@@ -324,7 +324,7 @@ pub fn suite_with(suite: &Suite, said: &[String]) -> Result<Settings, Error> {
     let mut settings = suite.defaults(block::Clock::Wall);
     for setting in said {
         let Override { said, key, value } = Override::read(setting)?;
-        let wrong = |text: String| Error::usage(text).at(&said);
+        let wrong = |text: Text| Error::usage(text).at(&said);
         let Some(known) = suite.settings.iter().find(|known| known.name == key) else {
             let hint = suggestion(&key, suite.settings.iter().map(|setting| setting.name));
             let suite = suite.name;

@@ -3,7 +3,7 @@
 use host::Error;
 use toml::Value;
 
-use super::NAME_MAX;
+use super::{NAME_MAX, catalogue};
 use crate::cell::Level;
 
 /// What is compared by a command.
@@ -48,7 +48,7 @@ impl OneLine {
     pub fn text(&self) -> Result<String, Error> {
         let (Some(level), Some(file_system)) = (self.levels.first(), self.file_systems.first())
         else {
-            return Err(Error::usage("name a level and a file system at least"));
+            return Err(Error::usage(catalogue::NOTHING_TO_COMPARE));
         };
         let line = self.run.lines().next().unwrap_or_default().trim();
         let mut name: String = line.chars().take(NAME_MAX).collect();

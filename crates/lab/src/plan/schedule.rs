@@ -8,11 +8,13 @@ use results::safety;
 use results::{Clock, Design, Plan};
 use std::collections::BTreeMap;
 
+use super::catalogue;
 use super::document::{Item, Reader, Value, suggestion};
 use super::suite;
 use crate::cell::Cell;
 use crate::stacks::DryRuns;
 use host::Error;
+use words::statement;
 
 /// Eight blocks find 98 % of differences of 3 % under noise of 1 %, six find 89 %.
 const BLOCKS_DEFAULT: u32 = 8;
@@ -63,13 +65,13 @@ pub(super) fn trials(section: Option<Reader<'_>>) -> Result<Trials<'_>, Error> {
         let limit = stack::size::parse_duration(&item.scalar()?);
         let limit = limit.map_err(|error| item.error(error))?;
         if limit.is_zero() {
-            return Err(item.error("expected a time, such as 2h: how long a suite may take"));
+            return Err(item.error(catalogue::TIME_LIMIT_EXPECTED));
         }
         said.limit_seconds = Some(limit.as_secs_f64());
     }
     if let Some(item) = interleave {
         let Value::Boolean(value) = item.value else {
-            return Err(item.error("expected true or false"));
+            return Err(item.error(catalogue::TRUTH_EXPECTED));
         };
         said.interleave = Some((value, item));
     }
@@ -92,20 +94,20 @@ pub(super) fn with_design(mut plan: Plan, said: Option<&Item>) -> Result<Plan, E
         Some(item) => match item.text()? {
             "full" => Design::Full,
             "race" if !has_speeds => {
-                return Err(item.error(
-                    "a race is won by speed, and pull tests have none: say design = \"full\"",
-                ));
+                return Err(item.error(catalogue::RACE_NEEDS_SPEED));
             }
             "race" if plan.blocks >= least => Design::Race,
             "race" => {
-                return Err(item.error(format!(
-                    "a race drops nothing in its first {RACE_BLOCKS_MIN} blocks: give it at least \
-                    {least} (trials.blocks), or say design = \"full\""
-                )));
+                let (said, count) = (catalogue::RACE_NEEDS_BLOCKS, RACE_BLOCKS_MIN);
+                return Err(item.error(statement!(said, count = count, least = least)));
             }
             other => {
                 let hint = suggestion(other, ["full", "race"]);
-                return Err(item.error(format!("no design is called `{other}`{hint}")));
+                return Err(item.error(statement!(
+                    catalogue::NO_DESIGN,
+                    name = other,
+                    hint = hint
+                )));
             }
         },
     };
@@ -126,19 +128,18 @@ pub(super) fn interleaved(
         .find(|workload| suite::suite_of(workload).is_ok_and(|suite| suite.rows == Rows::InOrder));
     let folder = cells.iter().find(|known| known.target() == TargetKind::Folder);
     let hindered = match (whole, folder) {
-        (Some(workload), _) => Some(format!(
-            "{} is run whole: its later rows find what earlier ones left",
-            workload.suite
-        )),
-        (None, Some(known)) => Some(format!(
-            "({}) has a file system, which is made once for all workloads",
-            super::matrix::shown(&known.record.settings)
-        )),
+        (Some(workload), _) => Some(statement!(catalogue::RUN_WHOLE, suite = &workload.suite)),
+        (None, Some(known)) => {
+            let cell = super::matrix::shown(&known.record.settings);
+            Some(statement!(catalogue::MADE_FOR_ALL, cell = cell))
+        }
         (None, None) => None,
     };
     match (said, hindered) {
         (Some((false, _)), _) | (None, Some(_)) => Ok(false),
-        (Some((true, item)), Some(why)) => Err(item.error(format!("nothing to interleave: {why}"))),
+        (Some((true, item)), Some(why)) => {
+            Err(item.error(statement!(catalogue::NOT_INTERLEAVED, why = why)))
+        }
         (Some((true, _)), None) => Ok(true),
         (None, None) => {
             let (mut preparing, mut testing) = (Duration::ZERO, Duration::ZERO);

@@ -25,6 +25,8 @@ use results::safety;
 use results::{Clock, Configuration, Group, Judge, ModelError, ModelErrors, Plan, Workload};
 use stack::{Order, Work, size};
 
+use super::axes::given_twice;
+use super::catalogue;
 use super::document::{
     Item, LocatedValue, Reader, SourceLocation, Value as Given, suggestion, values,
 };
@@ -32,6 +34,7 @@ use crate::cell::names::axis_name;
 use crate::cell::{Cell, suite_axis};
 use crate::stacks::{self, DryRuns};
 use host::Error;
+use words::{Message, Text, statement};
 
 /// How often a suite runs each of its rows itself.
 pub(crate) const RUNS: &str = "runs";
@@ -46,10 +49,8 @@ const CLOCKS: [(Clock, &str); 2] = [(Clock::Wall, "wall"), (Clock::Virtual, "vir
 ///
 /// # Errors
 /// One line: what was found and what is expected.
-pub fn setting_value(kind: Kind, text: &str) -> Result<Value, String> {
-    kind.read(text, &stacks::parse_size, &|text| {
-        size::parse_duration(text).map_err(|error| error.to_string())
-    })
+pub fn setting_value(kind: Kind, text: &str) -> Result<Value, Text> {
+    kind.read(text, &|text| Ok(stacks::parse_size(text)?), &|text| Ok(size::parse_duration(text)?))
 }
 
 fn its_clock(clock: Clock) -> block::Clock {
@@ -142,7 +143,7 @@ impl Workloads {
             values(item, name)?.iter().map(one).collect::<Result<_, Error>>()?;
         for (index, at) in values.iter().enumerate() {
             if values[..index].iter().any(|other| other.value == at.value) {
-                return Err(at.place.error(format!("{} is given twice", at.value)));
+                return Err(at.place.error(given_twice(&at.value)));
             }
         }
         Ok(values)
@@ -156,9 +157,10 @@ impl Workloads {
                 continue;
             };
             let why = |cell: &Cell| scope.refusal(cell.target(), cell.is_read_only());
-            let whys: Option<Vec<&str>> = cells.iter().map(why).collect();
-            if let Some(why) = whys.as_ref().and_then(|whys| whys.first()) {
-                return Err(place.error(format!("`{name}`: {why}")));
+            let whys: Option<Vec<Message>> = cells.iter().map(why).collect();
+            if let Some(why) = whys.and_then(|whys| whys.first().copied()) {
+                let said = catalogue::SETTING_REFUSED;
+                return Err(place.error(statement!(said, setting = *name, why = why)));
             }
         }
         Ok(())
@@ -176,9 +178,7 @@ impl Workloads {
         };
         self.refuse_without_meaning(cells)?;
         if let Some((name, place)) = self.given.iter().find(|(name, _)| is_axis(name)) {
-            return Err(place.error(format!(
-                "`{name}` is an axis of the plan: give its values there, or here as a list"
-            )));
+            return Err(place.error(statement!(catalogue::SETTING_IS_AXIS, setting = *name)));
         }
         let axes: Vec<&str> = self
             .settings_of_all()
@@ -196,12 +196,9 @@ impl Workloads {
                 let settings = settings_of(suite, &self.settings, prefix, &cell.record)
                     .map_err(|text| document.error(text))?;
                 if !(suite.phases)(&settings).iter().any(|phase| phase.name == row) {
-                    return Err(document.error(format!(
-                        "{} has no row `{row}` for every value of the axes over its settings ({}): \
-                        what decides which rows there are can be no axis",
-                        suite.name,
-                        axes.join(", ")
-                    )));
+                    let (said, axes) = (catalogue::ROWS_DIFFER, axes.join(", "));
+                    let text = statement!(said, suite = suite.name, row = row, axes = axes);
+                    return Err(document.error(text));
                 }
             }
         }
@@ -212,9 +209,7 @@ impl Workloads {
 /// Reads the `[[workload]]` tables.
 pub(super) fn read(tables: Vec<Reader<'_>>, document: &SourceLocation) -> Result<Workloads, Error> {
     if tables.is_empty() {
-        return Err(document.error(
-            "the plan has no [[workload]], for example\n  [[workload]]\n  suite = \"devtest\"",
-        ));
+        return Err(document.error(catalogue::NO_WORKLOAD));
     }
     let mut found = Workloads::default();
     let mut prefixes: Vec<String> = Vec::new();
@@ -233,7 +228,8 @@ fn named_suite(item: &Item) -> Result<&'static Suite, Error> {
     let word = item.text()?;
     suite::find(word).ok_or_else(|| {
         let names: Vec<&str> = suite::all().iter().map(|suite| suite.name).collect();
-        item.error(format!("unknown suite `{word}`{}", suggestion(word, names.iter().copied())))
+        let hint = suggestion(word, names.iter().copied());
+        item.error(statement!(catalogue::UNKNOWN_SUITE, name = word, hint = hint))
     })
 }
 
@@ -244,14 +240,10 @@ fn read_prefix(table: &Reader<'_>, suite: &Item, others: &[String]) -> Result<St
     let prefix = name.unwrap_or(suite).text()?.to_owned();
     let place = name.map_or(&table.place, |item| &item.place);
     if prefix.is_empty() || prefix.contains(": ") || prefix.contains('.') {
-        return Err(
-            place.error("a workload's name is not empty and has neither `: ` nor `.` in it")
-        );
+        return Err(place.error(catalogue::WORKLOAD_NAME));
     }
     if others.contains(&prefix) {
-        return Err(place.error(format!(
-            "there are two workloads called `{prefix}`; give one of them a `name` of its own"
-        )));
+        return Err(place.error(statement!(catalogue::WORKLOAD_TWICE, name = &prefix)));
     }
     Ok(prefix)
 }
@@ -259,9 +251,7 @@ fn read_prefix(table: &Reader<'_>, suite: &Item, others: &[String]) -> Result<St
 /// How much a table's rows count in a score.
 fn read_weight(table: &Reader<'_>, suite: &Suite) -> Result<f64, Error> {
     match table.get("weight") {
-        Some(item) if suite.name == pull::NAME => {
-            Err(item.error("a pull test has a grade and no score: leave weight out"))
-        }
+        Some(item) if suite.name == pull::NAME => Err(item.error(catalogue::PULL_HAS_NO_WEIGHT)),
         // A grade is in no score.
         None if suite.name == pull::NAME => Ok(0.0),
         item => item.map_or(Ok(1.0), Item::positive),
@@ -271,7 +261,7 @@ fn read_weight(table: &Reader<'_>, suite: &Suite) -> Result<f64, Error> {
 impl Workloads {
     /// Adds what one table asks for; returns what stands in front of the names of its rows.
     fn read_table(&mut self, table: Reader<'_>, others: &[String]) -> Result<String, Error> {
-        let item = table.require("suite", "which tests are run, for example devtest")?;
+        let item = table.require("suite", catalogue::WHICH_SUITE)?;
         let suite = named_suite(item)?;
         let prefix = read_prefix(&table, item, others)?;
         let weight = read_weight(&table, suite)?;
@@ -301,10 +291,7 @@ impl Workloads {
     /// Makes a setting that was given as a list an axis of the plan.
     fn add_axis(&mut self, setting: &str, item: &Item) -> Result<(), Error> {
         if !self.settings_of_all().iter().any(|known| known.name == setting) {
-            return Err(item.error(format!(
-                "`{setting}` would be an axis of the plan, and not all of its suites have that \
-                setting: give it one value, or make a plan of each suite"
-            )));
+            return Err(item.error(statement!(catalogue::ONE_SETTING_OF_ALL, setting = setting)));
         }
         let axis = SuiteAxis { name: axis_name(setting), values: self.axis_values(setting, item)? };
         let same = |values: &[LocatedValue<String>]| {
@@ -314,10 +301,7 @@ impl Workloads {
             None => self.axes.push(axis),
             Some(known) if same(&known.values) == same(&axis.values) => (),
             Some(_) => {
-                return Err(item.error(format!(
-                    "`{setting}` is one axis of the whole plan, and another [[workload]] gives it \
-                    other values"
-                )));
+                return Err(item.error(statement!(catalogue::ONE_AXIS_OF_ALL, setting = setting)));
             }
         }
         Ok(())
@@ -340,10 +324,10 @@ fn read_judge(item: &Item) -> Result<Judge, Error> {
     match item.text()? {
         "durable" => Ok(Judge::Durable),
         "acknowledged" => Ok(Judge::Acknowledged),
-        other => Err(item.error(format!(
-            "`judge = \"{other}\"`: expected `durable` or `acknowledged`{}",
-            suggestion(other, ["durable", "acknowledged"].into_iter())
-        ))),
+        other => {
+            let hint = suggestion(other, ["durable", "acknowledged"]);
+            Err(item.error(statement!(catalogue::JUDGE_EXPECTED, word = other, hint = hint)))
+        }
     }
 }
 
@@ -362,32 +346,23 @@ fn read_rows(
     };
     let all = phases(Clock::Wall)?;
     if all.is_empty() {
-        return Err(table.place.error(format!(
-            "these settings leave {} no row: nothing could be measured",
-            suite.name
-        )));
+        return Err(table.place.error(statement!(catalogue::NO_ROW_LEFT, suite = suite.name)));
     }
     let names =
         |phases: &[Phase]| phases.iter().map(|phase| phase.name.clone()).collect::<Vec<_>>();
     if names(&all) != names(&phases(Clock::Virtual)?) {
-        return Err(table.place.error(format!(
-            "{} has other rows on the virtual clock than on the wall's; give what decides that one \
-            value",
-            suite.name
-        )));
+        return Err(table.place.error(statement!(catalogue::OTHER_ROWS, suite = suite.name)));
     }
     let Some(item) = table.get("tests") else { return Ok(all) };
     let chosen = item.texts()?;
     if chosen.is_empty() {
-        return Err(item.error("`tests` is empty; leave it out for all rows of the suite"));
+        return Err(item.error(catalogue::NO_TESTS));
     }
     let known = names(&all);
     for (name, item) in chosen.iter().zip(item.list()) {
         if !known.contains(name) {
-            return Err(item.error(format!(
-                "the suite has no row `{name}`{}",
-                suggestion(name, known.iter().map(String::as_str))
-            )));
+            let hint = suggestion(name, known.iter().map(String::as_str));
+            return Err(item.error(statement!(catalogue::NO_SUCH_ROW, name = name, hint = hint)));
         }
     }
     Ok(all.into_iter().filter(|phase| chosen.contains(&phase.name)).collect())
@@ -442,10 +417,10 @@ fn given<'a>(table: &Reader<'a>, setting: &Setting) -> Result<Option<&'a Item>, 
     let item = table.get(setting.name);
     let Some(alias) = setting.alias else { return Ok(item) };
     match (item, table.get_unlisted(alias)) {
-        (Some(_), Some(older)) => Err(older.error(format!(
-            "`{alias}` is an older spelling of `{}`, which is given too",
-            setting.name
-        ))),
+        (Some(_), Some(older)) => {
+            let said = catalogue::OLDER_SPELLING;
+            Err(older.error(statement!(said, older = alias, name = setting.name)))
+        }
         (item, older) => Ok(item.or(older)),
     }
 }
@@ -508,8 +483,8 @@ pub fn row(workload: &Workload) -> &str {
 /// # Errors
 /// When this raidloom does not have it.
 pub fn suite_of(workload: &Workload) -> Result<&'static Suite, Error> {
-    suite::find(&workload.suite)
-        .ok_or_else(|| Error::usage(format!("this raidloom has no suite `{}`", workload.suite)))
+    let missing = || Error::usage(statement!(catalogue::NO_SUITE_HERE, name = &workload.suite));
+    suite::find(&workload.suite).ok_or_else(missing)
 }
 
 /// The settings of a suite for a configuration: those of the plan, but for its axes.
@@ -518,12 +493,12 @@ fn settings_of(
     texts: &BTreeMap<String, String>,
     prefix: &str,
     configuration: &Configuration,
-) -> Result<Settings, String> {
+) -> Result<Settings, Text> {
     let mut settings = settings_on(suite, texts, prefix, configuration.clock)?;
     for setting in suite.settings {
         if let Some(text) = suite_axis(&configuration.settings, setting.name) {
-            let value = setting_value(setting.kind, text)
-                .map_err(|error| format!("the axis `{}`: {error}", axis_name(setting.name)))?;
+            let place = || statement!(catalogue::THE_AXIS, axis = axis_name(setting.name));
+            let value = setting_value(setting.kind, text).map_err(|text| text.at(place()))?;
             settings.set(suite, setting.name, value)?;
         }
     }
@@ -536,12 +511,12 @@ fn settings_on(
     texts: &BTreeMap<String, String>,
     prefix: &str,
     clock: Clock,
-) -> Result<Settings, String> {
+) -> Result<Settings, Text> {
     let clock_name = CLOCKS.iter().find(|(known, _)| *known == clock).map_or("", |(_, name)| name);
     let mut settings = suite.defaults(its_clock(clock));
     for setting in suite.settings {
         let value = |key: &str, text: &str| {
-            setting_value(setting.kind, text).map_err(|error| format!("`{key}`: {error}"))
+            setting_value(setting.kind, text).map_err(|text| text.at(format!("`{key}`")))
         };
         // Plans of older runs have the older spelling.
         let names = || [Some(setting.name), setting.alias].into_iter().flatten();
@@ -578,7 +553,7 @@ pub fn settings(
 ) -> Result<Settings, Error> {
     let prefix = split_name(workload).0;
     settings_of(suite_of(workload)?, &plan.suite_settings, prefix, configuration)
-        .map_err(|text| Error::usage(format!("the resolved plan: {text}")))
+        .map_err(|text| Error::usage(text).at(catalogue::RESOLVED_PLAN))
 }
 
 /// Workloads that share one `[[workload]]` table, in order: they run on members prepared once.

@@ -7,7 +7,9 @@ use block::Node;
 use host::Error;
 use results::safety::{self, Grade, LeastGrade};
 use results::{Bound, Budget, Group, Plan, PlanGoal, RemoteMembers, Survival, UsableSpace};
+use words::{Text, statement};
 
+use super::catalogue;
 use super::document::{Item, Reader, Value, suggestion};
 use crate::cell::{Axes, Cell};
 use crate::stacks::{self, DryRuns};
@@ -37,8 +39,6 @@ const LATENCIES: [(&str, &str); 5] = [
     ("p99.9", "latency_p99_9_seconds"),
 ];
 
-const MUSTS: &str = "expected one such as \"survives 1 member\", \"capacity >= 60 %\", \"p99 < 20 ms\" or \"grade >= B\"";
-
 /// Reads what the plan is for: a metric, or weights of kinds of work, which become part of the
 /// workloads' own.
 pub(super) fn goal(plan: &mut Plan, item: &Item) -> Result<(), Error> {
@@ -48,15 +48,17 @@ pub(super) fn goal(plan: &mut Plan, item: &Item) -> Result<(), Error> {
         for (name, _, item) in table.named() {
             let Some((name, group)) = KINDS.iter().find(|(known, _)| *known == name) else {
                 let hint = suggestion(name, KINDS.map(|(known, _)| known));
-                return Err(item.error(format!("no kind of work is called `{name}`{hint}")));
+                let text = statement!(catalogue::NO_KIND_OF_WORK, name = name, hint = hint);
+                return Err(item.error(text));
             };
             if plan.workloads.iter().all(|workload| workload.group != *group) {
-                return Err(item.error(format!("the plan has no {name} work")));
+                return Err(item.error(statement!(catalogue::WORK_ABSENT, name = *name)));
             }
             weights.push((*name, *group, item.positive()?));
         }
         if weights.is_empty() {
-            return Err(item.error("give at least one weight, for example { random = 1 }"));
+            let example = "{ random = 1 }";
+            return Err(item.error(statement!(catalogue::WEIGHT_EXPECTED, example = example)));
         }
         for workload in &mut plan.workloads {
             let weight = weights.iter().find(|(_, group, _)| *group == workload.group);
@@ -70,7 +72,7 @@ pub(super) fn goal(plan: &mut Plan, item: &Item) -> Result<(), Error> {
     let text = item.text()?;
     let Some((_, metric)) = GOALS.iter().find(|(known, _)| *known == text) else {
         let hint = suggestion(text, GOALS.map(|(known, _)| known));
-        return Err(item.error(format!("no goal is called `{text}`{hint}")));
+        return Err(item.error(statement!(catalogue::NO_GOAL, name = text, hint = hint)));
     };
     plan.terms.goal = Some(PlanGoal { text: text.to_owned(), metric: metric.map(str::to_owned) });
     Ok(())
@@ -84,7 +86,8 @@ pub(super) fn must(plan: &mut Plan, cells: &[Cell], list: &Item) -> Result<(), E
         let words: Vec<&str> = text.split_whitespace().collect();
         match words[..] {
             ["survives", number, "member" | "members"] => {
-                let wanted: u32 = number.parse().map_err(|_| item.error(MUSTS))?;
+                let wanted: u32 =
+                    number.parse().map_err(|_| item.error(catalogue::MUST_EXPECTED))?;
                 let survives = |one: &Cell| {
                     let members = one.record.survives.as_ref().map_or(0, Survival::losses);
                     let plural = if members == 1 { "" } else { "s" };
@@ -98,7 +101,7 @@ pub(super) fn must(plan: &mut Plan, cells: &[Cell], list: &Item) -> Result<(), E
             ["capacity", ">=", ref share @ ..] => {
                 let share: String = share.concat();
                 let number = share.strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
-                let wanted = number.ok_or_else(|| item.error(MUSTS))? / 100.0;
+                let wanted = number.ok_or_else(|| item.error(catalogue::MUST_EXPECTED))? / 100.0;
                 let capacity = |one: &Cell| {
                     let usable = one.record.usable;
                     let usable = usable.unwrap_or(UsableSpace { bytes: 1, members_bytes: 1 });
@@ -109,13 +112,11 @@ pub(super) fn must(plan: &mut Plan, cells: &[Cell], list: &Item) -> Result<(), E
                 rule_out(plan, cells, item, capacity)?;
             }
             ["grade", ">=", grade] => {
-                let grade: Grade = grade.parse().map_err(|error: String| item.error(error))?;
+                let no_grade = |_| item.error(statement!(catalogue::NO_GRADE, name = grade));
+                let grade: Grade = grade.parse().map_err(no_grade)?;
                 if !plan.workloads.iter().any(safety::is_pull) {
-                    return Err(item.error(format!(
-                        "`{text}`: nothing of the plan measures a grade; add a [[workload]] with \
-                        suite = \"{}\"",
-                        pull::NAME
-                    )));
+                    let said = catalogue::GRADE_UNMEASURED;
+                    return Err(item.error(statement!(said, text = text, suite = pull::NAME)));
                 }
                 if plan.terms.grade.as_ref().is_none_or(|known| grade < known.grade) {
                     plan.terms.grade = Some(LeastGrade { text: text.to_owned(), grade });
@@ -124,13 +125,14 @@ pub(super) fn must(plan: &mut Plan, cells: &[Cell], list: &Item) -> Result<(), E
             [name, "<", ref time @ ..] => {
                 let Some((_, metric)) = LATENCIES.iter().find(|(known, _)| *known == name) else {
                     let hint = suggestion(name, LATENCIES.map(|(known, _)| known));
-                    return Err(item.error(format!("no latency is called `{name}`{hint}")));
+                    let text = statement!(catalogue::NO_LATENCY, name = name, hint = hint);
+                    return Err(item.error(text));
                 };
                 let below = stack::size::parse_duration(&time.concat())
                     .map_err(|error| item.error(error))?
                     .as_secs_f64();
                 if below <= 0.0 {
-                    return Err(item.error(format!("`{text}`: nothing takes no time")));
+                    return Err(item.error(statement!(catalogue::NOTHING_IS_INSTANT, text = text)));
                 }
                 plan.terms.bounds.push(Bound {
                     text: text.to_owned(),
@@ -138,7 +140,11 @@ pub(super) fn must(plan: &mut Plan, cells: &[Cell], list: &Item) -> Result<(), E
                     below,
                 });
             }
-            _ => return Err(item.error(format!("`{text}`: {MUSTS}"))),
+            _ => {
+                return Err(
+                    item.error(Text::from(catalogue::MUST_EXPECTED).at(format!("`{text}`")))
+                );
+            }
         }
     }
     Ok(())
@@ -151,13 +157,12 @@ const QUESTION_MAX: usize = 200;
 pub(super) fn question(item: &Item) -> Result<String, Error> {
     let text = item.text()?.trim();
     if text.is_empty() || text.contains(char::is_control) {
-        return Err(item.error("a plan's question is one line, and not empty"));
+        return Err(item.error(catalogue::QUESTION_IS_LINE));
     }
     let letters = text.chars().count();
     if letters > QUESTION_MAX {
-        return Err(item.error(format!(
-            "the question has {letters} characters; at most {QUESTION_MAX} make a title"
-        )));
+        let long = catalogue::QUESTION_TOO_LONG;
+        return Err(item.error(statement!(long, count = letters, most = QUESTION_MAX)));
     }
     Ok(text.to_owned())
 }
@@ -180,10 +185,8 @@ pub(super) fn budget(table: Reader<'_>) -> Result<Budget, Error> {
     let place = table.place.clone();
     table.finish()?;
     if time.is_none() && written.is_none() {
-        return Err(place.error(
-            "the budget names nothing; give time, written_per_member or both, for example { time = \
-            \"30min\", written_per_member = \"100GiB\" }",
-        ));
+        let example = "{ time = \"30min\", written_per_member = \"100GiB\" }";
+        return Err(place.error(statement!(catalogue::BUDGET_IS_EMPTY, example = example)));
     }
     let time_seconds =
         time.map(|item| time_limit(item.text()?).map_err(|error| item.error(error))).transpose()?;
@@ -194,11 +197,11 @@ pub(super) fn budget(table: Reader<'_>) -> Result<Budget, Error> {
 }
 
 /// A limit of time, in seconds.
-fn time_limit(text: &str) -> Result<f64, String> {
+fn time_limit(text: &str) -> Result<f64, Text> {
     // `m` alone would be metres.
     let text = text.strip_suffix('m').map_or(text.to_owned(), |time| format!("{time}min"));
-    let time = stack::size::parse_duration(&text).map_err(|error| error.to_string())?;
-    if time.is_zero() { Err("no run takes no time".to_owned()) } else { Ok(time.as_secs_f64()) }
+    let time = stack::size::parse_duration(&text)?;
+    if time.is_zero() { Err(catalogue::NO_TIME.into()) } else { Ok(time.as_secs_f64()) }
 }
 
 /// The budget with other limits: `time=2h`, `written_per_member=200GiB`, or `none` instead of the
@@ -209,18 +212,18 @@ fn time_limit(text: &str) -> Result<f64, String> {
 pub(crate) fn raised(budget: Budget, said: &[String]) -> Result<Budget, Error> {
     let mut budget = budget;
     for text in said {
-        let wrong = |error: &str| Error::usage(format!("--budget {text}: {error}"));
+        let wrong = |error: Text| Error::usage(error).at(format!("--budget {text}"));
         match text.split_once('=') {
             Some(("time", "none")) => budget.time_seconds = None,
             Some(("time", time)) => {
-                budget.time_seconds = Some(time_limit(time).map_err(|error| wrong(&error))?);
+                budget.time_seconds = Some(time_limit(time).map_err(wrong)?);
             }
             Some(("written_per_member", "none")) => budget.written_bytes_per_member = None,
             Some(("written_per_member", size)) => {
-                let size = stacks::parse_size(size).map_err(|error| wrong(&error.to_string()))?;
+                let size = stacks::parse_size(size).map_err(|error| wrong(error.into()))?;
                 budget.written_bytes_per_member = Some(size);
             }
-            _ => return Err(wrong("expected time=TIME or written_per_member=SIZE")),
+            _ => return Err(wrong(catalogue::BUDGET_EXPECTED.into())),
         }
     }
     Ok(budget)
@@ -239,7 +242,7 @@ fn rule_out(
         }
     }
     if plan.configurations.iter().all(|one| plan.terms.ruled_out.contains_key(&one.id)) {
-        return Err(item.error("no configuration of the plan meets this; add one, or ask for less"));
+        return Err(item.error(catalogue::NOTHING_MEETS));
     }
     Ok(())
 }

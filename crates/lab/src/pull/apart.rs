@@ -6,6 +6,7 @@
 //!        <── how far, then what came out: lines of JSON on standard output ──
 //! ```
 
+use super::catalogue;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 use host::Error;
 use serde::{Deserialize, Serialize};
+use words::Text;
 
 use super::ground::MountHost;
 use super::options::Options;
@@ -29,12 +31,15 @@ const LOOK: Duration = Duration::from_millis(100);
 /// What the process is told beside the program's own arguments where it needs no namespace.
 const IN_GUEST: &str = "--guest";
 
+/// What was being read or written when it failed.
+const TEST_OPTIONS: &str = "options of a pull test";
+
 /// What the process says.
 #[derive(Debug, Serialize, Deserialize)]
 enum ProcessMessage {
     Told(String),
     Ended(Box<Outcome>),
-    Failed(String),
+    Failed(Text),
 }
 
 /// A test that runs. Dropping it ends it.
@@ -76,7 +81,7 @@ pub(crate) fn run_apart(
             // The signal that asks for an end reaches it too.
             Err(RecvTimeoutError::Disconnected) if stop.load(Ordering::Relaxed) => return Ok(None),
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(Error::failed("the pull test has ended early"));
+                return Err(Error::failed(catalogue::TEST_ENDED));
             }
         }
     }
@@ -85,7 +90,7 @@ pub(crate) fn run_apart(
 fn start(options: &Options, program: &Program) -> Result<Test, Error> {
     let failed = |error: &std::io::Error| Error::from_io("starting a pull test", error);
     let mut line = serde_json::to_vec(options)
-        .map_err(|error| Error::failed(format!("options of a pull test: {error}")))?;
+        .map_err(|error| Error::failed(Text::verbatim(&error)).at(TEST_OPTIONS))?;
     line.push(b'\n');
     let mut command = Command::new(&program.path);
     command.args(&program.arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -122,7 +127,7 @@ fn start(options: &Options, program: &Program) -> Result<Test, Error> {
 pub fn serve_test(worker: &Program, in_guest: bool, output: &mut Output<'_>) -> Result<(), Error> {
     let said = match test(worker, in_guest, output) {
         Ok(outcome) => ProcessMessage::Ended(Box::new(outcome)),
-        Err(error) => ProcessMessage::Failed(error.to_string()),
+        Err(error) => ProcessMessage::Failed(error.into()),
     };
     say(output, &said).map_err(|error| Error::from_io("the pull test", &error))
 }
@@ -137,11 +142,9 @@ fn test(worker: &Program, in_guest: bool, output: &mut Output<'_>) -> Result<Out
         enter()?;
     }
     let mut line = String::new();
-    std::io::stdin()
-        .read_line(&mut line)
-        .map_err(|error| Error::from_io("options of a pull test", &error))?;
+    std::io::stdin().read_line(&mut line).map_err(|error| Error::from_io(TEST_OPTIONS, &error))?;
     let options: Options = serde_json::from_str(&line)
-        .map_err(|error| Error::usage(format!("options of a pull test: {error}")))?;
+        .map_err(|error| Error::usage(Text::verbatim(&error)).at(TEST_OPTIONS))?;
     std::thread::spawn(|| {
         // Nothing more comes: this is the end of the run that has started it.
         let _ = std::io::stdin().read_line(&mut String::new());

@@ -1,5 +1,6 @@
 //! Drives in memory in the place of what a stack names.
 
+use super::catalogue;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -58,7 +59,7 @@ impl DriveLeaf {
         let model = if lacks { leaf.clone().with("data", "keep") } else { leaf.clone() };
         let device = built(&model, 0)?;
         if !device.info().stores_data {
-            return Err(Error::usage(format!("{leaf}: a pull test needs drives that keep data")));
+            return Err(Error::usage(catalogue::PULL_KEEPS_DATA).at(leaf));
         }
         Ok(DriveLeaf { bytes: device.info().size_bytes, model: Some(model) })
     }
@@ -81,7 +82,7 @@ pub fn leaves(
         Ok(Node::leaf("file", format!("{ADDRESS}{}", drive_bytes.len() - 1)))
     })?;
     if drive_bytes.is_empty() {
-        return Err(Error::usage("there is no drive in this stack that could lose its power"));
+        return Err(Error::usage(catalogue::NO_PULLED_DRIVE));
     }
     Ok(Leaves { stack, drive_bytes, drive_models })
 }
@@ -97,10 +98,7 @@ fn replace(
         Node::Leaf { scheme, .. } => drive(scheme, node),
         Node::Layer { name, options, children } => {
             if name == "record" {
-                return Err(Error::usage(
-                    "record(): pull records every drive itself; leave the layer out, and name a \
-                    file with --log-writes",
-                ));
+                return Err(Error::usage(catalogue::PULL_RECORDS));
             }
             let child = |(number, child): (usize, &Node)| {
                 replace(child, name == "cache" && number == 0, drive)

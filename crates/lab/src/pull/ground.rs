@@ -5,6 +5,7 @@
     reason = "one clock for requests on all threads and for marks, in the order of one log"
 )]
 
+use super::catalogue;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -114,7 +115,7 @@ impl Site<'_> {
 
 /// Why the md of this machine is left alone.
 pub(super) fn md_on_host() -> Error {
-    Error::usage("md of this machine is not pulled: it is the guest's (--guest)")
+    Error::usage(catalogue::MD_OF_GUEST)
 }
 
 /// A disk, and a worker that can make and mount a file system on it.

@@ -1,5 +1,6 @@
 //! What drives hold, as files that other programs take.
 
+use super::catalogue;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -19,10 +20,8 @@ pub fn check_images(folder: &Path) -> Result<(), Error> {
     match std::fs::read_dir(folder) {
         Ok(mut entries) => match entries.next() {
             None => Ok(()),
-            Some(_) => Err(Error::usage(format!(
-                "--images {}: the folder is not empty; name a new one",
-                folder.display()
-            ))),
+            Some(_) => Err(Error::usage(catalogue::IMAGES_NOT_EMPTY)
+                .at(format!("--images {}", folder.display()))),
         },
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(Error::from_io(format!("--images {}", folder.display()), &error))

@@ -9,6 +9,7 @@ use host::Error;
 use host::mount::FileSystem;
 use pull::{Cut, Extent, History, Judgement, Log, Policy, Role};
 use serde::Serialize;
+use words::{Text, statement};
 
 use super::drives;
 use super::ground::{MountHost, Site};
@@ -18,6 +19,7 @@ use super::options::{Happening, Options};
 use super::recording::Recording;
 use super::state::{FailingState, StateOrigin, States, what};
 use super::worker::Program;
+use crate::catalogue;
 
 /// A state that was kept, with the log from which it is made.
 pub struct KeptState {
@@ -33,22 +35,21 @@ pub struct KeptState {
 /// # Errors
 /// A file that is none or has gone, a log that is damaged or another's.
 pub fn kept(path: &Path) -> Result<KeptState, Error> {
-    let wrong = |text: String| Error::usage(format!("{}: {text}", path.display()));
-    let text = host::files::read_named(path).map_err(|error| wrong(error.to_string()))?;
+    let wrong = |text: Text| Error::usage(text).at(path.display());
+    let text = host::files::read_named(path).map_err(|error| wrong(block::io_text(&error)))?;
     let failing: FailingState = serde_json::from_slice(&text)
-        .map_err(|error| wrong(format!("no state that pull has kept: {error}")))?;
+        .map_err(|error| wrong(Text::verbatim(&error).at(catalogue::NO_KEPT_STATE)))?;
     // What lies elsewhere has not been kept with it.
     let is_beside = Path::new(&failing.log).file_name().is_some_and(|name| name == &*failing.log);
     if !is_beside {
-        let text = format!("log `{}`: expected the name of a file beside it", failing.log);
-        return Err(wrong(text));
+        return Err(wrong(statement!(catalogue::LOG_BESIDE, log = &failing.log)));
     }
     let log_path = path.parent().unwrap_or(Path::new(".")).join(&failing.log);
     // What was named is wrong, and nothing was tried yet.
     let log = Log::open(&log_path).map_err(|error| Error::from(error).with_code(2))?;
-    let policy: Policy = failing.policy.parse().map_err(wrong)?;
-    check(&failing, &log).map_err(wrong)?;
-    let options = options_of(&failing).map_err(|error| wrong(error.to_string()))?;
+    let policy: Policy = failing.policy.parse().map_err(|text: String| wrong(text.into()))?;
+    check(&failing, &log).map_err(|text| wrong(text.into()))?;
+    let options = options_of(&failing).map_err(|error| wrong(error.into()))?;
     Ok(KeptState { failing, log: Arc::new(log), policy, options })
 }
 

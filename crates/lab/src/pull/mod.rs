@@ -15,6 +15,7 @@
 //! end with this one, however it ends.
 
 mod apart;
+pub(crate) mod catalogue;
 mod drives;
 mod ground;
 mod guests;

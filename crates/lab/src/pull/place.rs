@@ -6,11 +6,13 @@
 //! is unmounted inside too where the system shares its mounts, and what is made to come and go is
 //! unmounted inside at once.
 
+use super::catalogue;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use words::statement;
 
 use confine::Watchdog;
 use host::Error;
@@ -41,11 +43,7 @@ pub(crate) fn may_mount_or_why() -> Result<(), Error> {
     if may_mount() {
         return Ok(());
     }
-    Err(Error::refused(
-        "pull mounts file systems, damaged ones among them, with this machine's kernel, which \
-        only root may do: let it be done in a guest, which needs no root (--guest, after \
-        `raidloom guest build`), or run it as root, in a virtual machine if there is one",
-    ))
+    Err(Error::refused(catalogue::PULL_NEEDS_ROOT))
 }
 
 /// Goes on with this very program in a mount namespace of its own, unless that was done before.
@@ -69,9 +67,7 @@ pub fn enter() -> Result<(), Error> {
         .env(INSIDE, std::process::id().to_string())
         .exec();
     Err(match error.kind() {
-        std::io::ErrorKind::NotFound => {
-            Error::failed("unshare is not there: apt-get install util-linux")
-        }
+        std::io::ErrorKind::NotFound => Error::failed(catalogue::NO_UNSHARE),
         _ => Error::from_io("a mount namespace", &error),
     })
 }
@@ -154,9 +150,7 @@ impl PullFolder {
         let failed = |error: &std::io::Error| Error::from_io("a folder for mounts", error);
         let covered = Path::new(COVERED);
         if !covered.is_dir() {
-            return Err(Error::failed(format!(
-                "{COVERED} is not there: the kernel has no FUSE; `modprobe fuse` may bring it"
-            )));
+            return Err(Error::failed(statement!(catalogue::PULL_NEEDS_FUSE, path = COVERED)));
         }
         let flags = rustix::mount::MountFlags::NOSUID | rustix::mount::MountFlags::NODEV;
         rustix::mount::mount("raidloom", covered, "tmpfs", flags, Some(c"mode=0700"))

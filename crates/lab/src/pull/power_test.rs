@@ -1,5 +1,6 @@
 //! A whole test: recordings, cuts, and what is left of each.
 
+use super::catalogue;
 use std::collections::VecDeque;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,6 +19,7 @@ use super::outcome::{Outcome, Samples};
 use super::recording::{Recording, import, record, write_log_writes};
 use super::state::{StateOrigin, States, origins};
 use super::worker::Program;
+use words::statement;
 
 /// Runs the test until its end, or until `stop` is set: then what is under way is given up.
 ///
@@ -45,8 +47,10 @@ pub fn run(
     }
     outcome.interrupted = stop.load(Ordering::Relaxed);
     if let Some((count, why)) = never_judged(&samples).filter(|_| !outcome.interrupted) {
-        return Err(Error::failed(format!(
-            "--check gave no verdict on any of {count} states: {why}"
+        return Err(Error::failed(statement!(
+            catalogue::CHECK_GAVE_NONE,
+            count = count,
+            why = why.to_string()
         )));
     }
     let [figure, hunt] = samples;
@@ -286,9 +290,7 @@ impl Test<'_> {
             (_, _, 0) => return Ok(()),
             _ => format!("{broken} promises are broken"),
         };
-        Err(Error::failed(format!(
-            "at the end of the log, where nothing is lost, what is there is not as it should be: {why}"
-        )))
+        Err(Error::failed(statement!(catalogue::WRONG_AT_END, why = why)))
     }
 
     /// Judges a batch of states, or as much of it as was done until the end was asked for.

@@ -1,5 +1,6 @@
 //! A work on a file system, and what the drives were asked for meanwhile.
 
+use super::catalogue;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -8,6 +9,7 @@ use std::sync::Arc;
 use host::Error;
 use pull::{Drive, Log, Mark, Media, NoVerdict, Recorder, Role, Statement, Stream, promises};
 use reactor::derive_seed;
+use words::{Text, statement};
 
 use super::ground::{Site, Stage};
 use super::guests::Guests;
@@ -138,9 +140,7 @@ fn try_check(
         }
         CheckResult::Unjudged(why) => why.to_string(),
     };
-    Err(Error::failed(format!(
-        "--check fails on the file system before any power cut, where nothing is lost: {text}"
-    )))
+    Err(Error::failed(statement!(catalogue::CHECK_FAILS_BEFORE, text = text)))
 }
 
 /// Makes the file system on a disk and mounts it.
@@ -198,11 +198,7 @@ pub(super) fn import(options: &Options, source: &ImportSource) -> Result<Recordi
     let marks = log.marks()?;
     let ours = |text: &[u8]| marks.iter().find(|(.., mark)| mark == text).map(|(event, ..)| *event);
     let Some(begin) = ours(BEGIN).or_else(|| marks.first().map(|(event, ..)| *event)) else {
-        return Err(Error::usage(format!(
-            "{}: it has no mark, so that nothing says from when on there is a file system; set one \
-            behind making it (dmsetup message NAME 0 mark mkfs)",
-            source.log.display()
-        )));
+        return Err(Error::usage(catalogue::LOG_WITHOUT_MARK).at(source.log.display()));
     };
     let end = ours(END).unwrap_or(log.events().len() as u32);
     Recording::of(log, (begin + 1, end))
@@ -218,7 +214,7 @@ impl Recording {
         let is_ours = |text: &[u8]| text != BEGIN && text != END && !Media::is_mark(text);
         for (event, time, text) in log.marks()?.into_iter().filter(|(.., text)| is_ours(text)) {
             let entry = serde_json::from_slice(&text).map_err(|error| {
-                Error::failed(format!("a mark of the pull log: {error}")).because(error)
+                Error::failed(Text::verbatim(&error)).at("a mark of the pull log").because(error)
             })?;
             match entry {
                 Entry::Mark(mark) => marks.push((event, time, mark)),

@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use serve::OpenStack;
 use stack::Models;
 use tempfile::NamedTempFile;
+use words::Text;
 
 use super::drives;
 use super::ground::{MountHost, Site, clock, md_on_host};
@@ -33,6 +34,7 @@ use super::outcome::Samples;
 use super::recording::Recording;
 use super::slot::Slot;
 use super::worker::{Array, Program, Promises, StateToJudge, WaitEnd, Worker};
+use crate::catalogue;
 
 /// Where the chance of guests that judge comes from: the same for every state, so that one that is
 /// made again is judged as before.
@@ -554,7 +556,7 @@ impl<'a> States<'a> {
         };
         let path = folder.join(format!("failing-{:016x}.json", made.seed));
         let text = serde_json::to_string_pretty(&failing)
-            .map_err(|error| Error::failed(format!("making JSON: {error}")))?;
+            .map_err(|error| Error::failed(Text::verbatim(&error)).at(catalogue::MAKING_STATE))?;
         host::files::write_whole(&path, text.as_bytes())?;
         Ok(Some(path))
     }

@@ -9,6 +9,7 @@
     reason = "how long this machine takes until files are there again after a crash"
 )]
 
+use super::catalogue;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::fs::FileExt;
@@ -28,6 +29,7 @@ use pull::{
     ExpectedFile, Extent, Findings, Judgement, Mark, NoVerdict, Promise, Statement, Work, judge,
 };
 use serde::{Deserialize, Serialize};
+use words::{Text, statement};
 
 use super::program::{self, CheckResult, OwnProgram};
 
@@ -149,7 +151,7 @@ enum WorkerMessage {
     Checking,
     Checked(CheckResult),
     Judged(Box<Judgement>),
-    Failed(String),
+    Failed(Text),
 }
 
 /// How the worker is started.
@@ -276,7 +278,7 @@ impl Worker {
 
     fn send_task(&mut self, task: &Task) -> Result<(), Error> {
         let line = serde_json::to_string(task)
-            .map_err(|error| Error::failed(format!("a task for the worker: {error}")))?;
+            .map_err(|error| Error::failed(Text::verbatim(&error)).at("a task for the worker"))?;
         self.life.send(&(line + "\n"))
     }
 
@@ -290,7 +292,7 @@ impl Worker {
             match self.said.recv_timeout(left.min(LOOK)) {
                 Ok(line) => {
                     let said = serde_json::from_str(&line.text).map_err(|error| {
-                        Error::failed(format!("what the worker says makes no sense: {error}"))
+                        Error::failed(Text::verbatim(&error)).at("what the worker says")
                     })?;
                     return Ok(Ok((said, line.time_nanoseconds)));
                 }
@@ -331,14 +333,12 @@ impl Worker {
                 Ok((WorkerMessage::Failed(text), _)) => return Err(Error::failed(text)),
                 Err(NoAnswer::Interrupted) => return Err(interrupted()),
                 Err(NoAnswer::Late) => {
-                    return Err(Error::failed("the work on the file system hangs"));
+                    return Err(Error::failed(catalogue::WORK_HANGS));
                 }
                 Err(NoAnswer::Ended) => {
                     let why =
                         self.life.last_words().map_or(String::new(), |why| format!(": {why}"));
-                    return Err(Error::failed(format!(
-                        "what works on the file system has ended early{why}"
-                    )));
+                    return Err(Error::failed(statement!(catalogue::WORK_ENDED, why = why)));
                 }
             }
         }
@@ -360,7 +360,7 @@ impl Worker {
             Err(NoAnswer::Late) => Ok(WaitEnd::Hangs),
             Err(NoAnswer::Ended) => match self.life.last_words() {
                 Some(why) => Ok(WaitEnd::Stopped(why)),
-                None => Err(Error::failed("what judges states has ended early")),
+                None => Err(Error::failed(catalogue::JUDGE_ENDED)),
             },
         }
     }
@@ -374,7 +374,7 @@ impl Worker {
             Ok(_) => Err(Error::failed("the worker makes no sense")),
             Err(NoAnswer::Interrupted) => Err(interrupted()),
             Err(NoAnswer::Late) => Ok(CheckResult::Unjudged(NoVerdict::Hangs)),
-            Err(NoAnswer::Ended) => Err(Error::failed("what runs the check has ended early")),
+            Err(NoAnswer::Ended) => Err(Error::failed(catalogue::CHECK_ENDED)),
         }
     }
 
@@ -385,7 +385,7 @@ impl Worker {
 }
 
 fn interrupted() -> Error {
-    Error::interrupted("it was asked to end")
+    Error::interrupted(catalogue::ASKED_TO_END)
 }
 
 /// Writes a whole line at once.
@@ -405,8 +405,8 @@ pub fn serve_worker(input: &mut dyn BufRead, output: &mut Output<'_>) -> Result<
         }
         let answer = match serde_json::from_str(&line) {
             Ok(task) => carry_out(task, input, output)
-                .unwrap_or_else(|error| WorkerMessage::Failed(error.to_string())),
-            Err(error) => WorkerMessage::Failed(format!("no such task: {error}")),
+                .unwrap_or_else(|error| WorkerMessage::Failed(error.into())),
+            Err(error) => WorkerMessage::Failed(Text::verbatim(&error).at("the task")),
         };
         say(output, &answer).map_err(failed)?;
     }

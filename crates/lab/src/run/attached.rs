@@ -87,8 +87,8 @@ impl MountedExport {
         let files: Vec<File> = files.into_values().collect();
         let served = serve_with.launch(&launch, &files).map_err(|error| {
             // Where the run's folder lies says nothing about why.
-            let places = [format!("{name}: "), format!("{}: ", point.display())];
-            let text = places.iter().fold(error.to_string(), |text, place| text.replace(place, ""));
+            let point = point.display().to_string();
+            let text = error.text().clone().without(&[&name, &point]);
             error.retold(text)
         })?;
         Ok(MountedExport { served, point: point.to_owned() })

@@ -17,8 +17,10 @@ use super::observer::{Observer, RunEnd};
 use super::resources::Resources;
 use super::visits::{Visit, Visits};
 use super::workload_result::VisitFailure;
+use crate::catalogue;
 use crate::cell::Cell;
 use crate::pull;
+use words::statement;
 
 /// A run that goes on.
 pub(super) struct Execution<'a> {
@@ -217,8 +219,9 @@ impl<'a> Execution<'a> {
                 }
             }
             let reasons = reasons.join("; ");
-            return Err(Error::failed(format!(
-                "nothing of this plan can be measured here: {reasons}"
+            return Err(Error::failed(statement!(
+                catalogue::NOTHING_MEASURABLE,
+                reasons = reasons
             )));
         }
         for (configuration, reason) in left_out {
@@ -256,10 +259,9 @@ impl<'a> Execution<'a> {
             // The stack can be opened, so this is about the machine: no right to mount, no loop
             // devices, no program that makes the file system, not in its kernel.
             Err(reason) if pull::may_mount() => Ok(Some(reason)),
-            Err(reason) => Ok(Some(Error::failed(format!(
-                "a file system is mounted, which only root may do: run it as root, or where the \
-                plan has modelled disks in a guest (place = \"guest\") ({reason})"
-            )))),
+            Err(reason) => {
+                Ok(Some(Error::failed(statement!(catalogue::MOUNT_NEEDS_ROOT, reason = reason))))
+            }
         }
     }
 }

@@ -12,8 +12,10 @@ use results::{Host, Plan};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serve::ServeWith;
+use words::{Text, statement};
 
 use super::{attached, earlier};
+use crate::catalogue;
 use crate::record::{NO_LINK, Record};
 use crate::shard::Part;
 use host::{Error, facts, files, journal};
@@ -79,25 +81,22 @@ pub(crate) fn by_default(plan_name: &str) -> PathBuf {
 /// Makes the folder of a run, or takes an empty one.
 pub(crate) fn make(folder: &Path) -> Result<(), Error> {
     let refuse = |error: &io::Error| {
-        let text = format!("the run's folder {}: {error}", folder.display());
-        match error.kind() {
+        let text = block::io_text(error);
+        let refused = match error.kind() {
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                 Error::refused(text)
             }
             _ => Error::usage(text),
-        }
+        };
+        refused.at(statement!(catalogue::RUNS_FOLDER, folder = folder.display()))
     };
     files::refuse_link_of_another(folder)?;
     // Whatever the umask: a journal is obeyed only where no other user may write.
     DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(|error| refuse(&error))?;
     let mut entries = fs::read_dir(folder).map_err(|error| refuse(&error))?;
     if folder.join(PLAN).exists() {
-        let text = format!(
-            "{} holds a run already; go on with it (raidloom run --resume {0}) or choose another \
-            folder",
-            folder.display()
-        );
-        return Err(Error::usage(text));
+        let folder = folder.display();
+        return Err(Error::usage(statement!(catalogue::HOLDS_RUN, folder = folder)));
     }
     // What a start leaves that was killed before there was a run.
     let remains = [TRIALS, HOST, PLAN_TEXT, SUMS, COURSE, SHARD, PROGRESS];
@@ -106,10 +105,8 @@ pub(crate) fn make(folder: &Path) -> Result<(), Error> {
             || name.to_string_lossy().starts_with(files::PART)
     };
     if entries.any(|entry| entry.is_ok_and(|entry| !is_remains(&entry.file_name()))) {
-        return Err(Error::usage(format!(
-            "the run's folder {} is not empty; choose one that is empty or not there",
-            folder.display()
-        )));
+        let folder = folder.display();
+        return Err(Error::usage(statement!(catalogue::FOLDER_NOT_EMPTY, folder = folder)));
     }
     Ok(())
 }
@@ -225,11 +222,8 @@ pub(super) fn read_plan(folder: &Path) -> Result<Plan, Error> {
     let plan = earlier::plan(read_json(folder, PLAN)?)
         .map_err(|error| damaged(&folder.join(PLAN), &error))?;
     if plan.schema != 1 {
-        return Err(Error::usage(format!(
-            "{}: written by another version of raidloom (schema {})",
-            folder.join(PLAN).display(),
-            plan.schema
-        )));
+        return Err(Error::usage(statement!(catalogue::OTHER_SCHEMA, schema = plan.schema))
+            .at(folder.join(PLAN).display()));
     }
     Ok(plan)
 }
@@ -265,18 +259,19 @@ fn read_json<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<T, Error>
     let path = folder.join(name);
     let bytes = read_file(folder, name).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound if !folder.is_dir() => {
-            Error::usage(format!("there is no run at {}", folder.display()))
+            Error::usage(statement!(catalogue::NO_RUN_AT, folder = folder.display()))
         }
-        io::ErrorKind::NotFound => Error::usage(format!(
-            "{} holds no run ({name} is not there); if a run was stopped before it had begun, \
-            start it again",
-            folder.display()
-        )),
+        io::ErrorKind::NotFound => {
+            let folder = folder.display();
+            Error::usage(statement!(catalogue::HOLDS_NO_RUN, folder = folder, file = name))
+        }
         _ => Error::from_io(path.display(), &error),
     })?;
     serde_json::from_slice(&bytes).map_err(|error| damaged(&path, &error))
 }
 
-fn damaged(path: &Path, error: &serde_json::Error) -> Error {
-    Error::failed(format!("{}: {error}; the file was changed or damaged", path.display()))
+/// What is said of a file of ours that cannot be read as what it is.
+pub(crate) fn damaged(path: &Path, error: &serde_json::Error) -> Error {
+    let why = Text::verbatim(error);
+    Error::failed(statement!(catalogue::FILE_IS_DAMAGED, why = why)).at(path.display())
 }

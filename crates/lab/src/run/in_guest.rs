@@ -38,6 +38,7 @@ use results::{Configuration, Doubt, MemberTraffic, Metrics, Plan};
 use serde::{Deserialize, Serialize};
 use serve::OpenStack;
 use stack::Models;
+use words::Text;
 
 use super::audited;
 use super::rows::{Files, found_of};
@@ -212,7 +213,8 @@ impl Job {
         }
         let line = |line: &str| -> Result<(String, WorkloadResult), Error> {
             let said: RowMessage = serde_json::from_str(line).map_err(|error| {
-                Error::failed(format!("what the suite in the guest said: {error}: {line}"))
+                let why = Text::verbatim(&error).and(": ").and(line);
+                Error::failed(why).at("what the suite in the guest said")
             })?;
             Ok(self.found(said, &outcome.logs))
         };
@@ -356,7 +358,7 @@ fn task(
     let configurations = vec![configuration.clone()];
     let plan = Plan { configurations, workloads, ..plan.clone() };
     serde_json::to_string(&Task { plan, only, seed, data_seed })
-        .map_err(|error| Error::failed(format!("the task of a guest: {error}")))
+        .map_err(|error| Error::failed(Text::verbatim(&error)).at("the task of a guest"))
 }
 
 /// What a disk has done from one moment to another.
@@ -384,7 +386,7 @@ pub fn work(
     stop: &AtomicBool,
 ) -> Result<(), Error> {
     let Task { plan, only, seed, data_seed } = serde_json::from_reader(task)
-        .map_err(|error| Error::usage(format!("the task of a guest: {error}")))?;
+        .map_err(|error| Error::usage(Text::verbatim(&error)).at("the task of a guest"))?;
     let (Some(workload), Some(configuration)) =
         (plan.workloads.first(), plan.configurations.first())
     else {

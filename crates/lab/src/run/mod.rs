@@ -49,6 +49,7 @@ use std::thread;
 use results::course::{self, Course, CourseEvent};
 use results::{Clock, Doubt, Fact, Host, Plan, Run, SharedDisk, Trial};
 
+use crate::catalogue;
 use crate::cell::Cell;
 use crate::plan::{ResolvedPlan, terms};
 use crate::pull::Program;
@@ -58,8 +59,8 @@ use execute::Execution;
 use folder::MEMBERS;
 pub(crate) use folder::{
     COURSE, HOST, NOTES, PLAN, PLAN_TEXT, PROGRESS, RUNS, SHARD, SUMS, TRIALS,
-    by_default as folder_by_default, json, make as make_folder, most_bytes, read_file, read_part,
-    read_text,
+    by_default as folder_by_default, damaged, json, make as make_folder, most_bytes, read_file,
+    read_part, read_text,
 };
 use host::guard::{Consent, Guard};
 use host::limits::MemoryLimit;
@@ -68,6 +69,7 @@ use members::Members;
 use resources::Resources;
 use serve::ServeWith;
 use visits::Visits;
+use words::statement;
 
 pub use in_guest::{Worker, guest_format, work};
 pub use observer::{NoObserver, Observer, Progress, RunEnd};
@@ -184,10 +186,7 @@ pub fn start(
     let plan = &resolved.plan;
     if let Some(shard) = options.shard {
         if options.more.is_some() {
-            return Err(Error::usage(format!(
-                "--shard {shard}: how far a run goes on is decided by all of its trials; leave out \
-                --until and --more"
-            )));
+            return Err(Error::usage(catalogue::SHARD_NOT_EXTENDED).at(format!("--shard {shard}")));
         }
         shard.check(plan)?;
     }
@@ -195,8 +194,7 @@ pub fn start(
     let cells = Cell::all(plan)?;
     let members = Members::of(&cells)?;
     let folder = options.output.clone().unwrap_or_else(|| folder::by_default(&plan.name));
-    let folder = std::path::absolute(&folder)
-        .map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
+    let folder = host::files::absolute(&folder)?;
     let guard =
         Guard::new(options.consent.clone()).protecting(&folder).owning(options.own_arrays.clone());
     members.check(&guard)?;
@@ -262,8 +260,7 @@ pub fn own_arrays(plan: &Plan) -> Result<HashSet<[u8; 16]>, Error> {
 /// # Errors
 /// A refusal while the run goes on.
 pub fn end_left_behind(folder: &Path, serve_with: &ServeWith) -> Result<Vec<String>, Error> {
-    let folder = std::path::absolute(folder)
-        .map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
+    let folder = host::files::absolute(folder)?;
     // Whoever works on it holds this.
     let _record = Record::open(&folder.join(TRIALS))?;
     let ended = attached::end_left_behind(Some(serve_with), &folder);
@@ -288,10 +285,7 @@ fn until_decided(plan: &Plan, steps: &[CourseEvent]) -> Result<Vec<CourseEvent>,
 
 fn too_long(blocks: u32) -> Error {
     let [.., last] = course::LOOKS;
-    Error::usage(format!(
-        "the last look is after {last} blocks, and the run has {blocks}: start a new run, with \
-        longer tests or on a quieter machine"
-    ))
+    Error::usage(statement!(catalogue::LAST_LOOK, last = last, blocks = blocks))
 }
 
 /// What is measured beyond what a plan asks for.
@@ -315,8 +309,7 @@ pub fn resume(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, Error> {
-    let folder = std::path::absolute(folder)
-        .map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
+    let folder = host::files::absolute(folder)?;
     let plan = folder::read_plan(&folder)?;
     let edited = edited_text(&folder)?;
     let part = folder::read_part(&folder)?;
@@ -377,12 +370,7 @@ pub fn resume(
 fn edited_text(folder: &Path) -> Result<Option<String>, Error> {
     let (said_edited, meant_edited) = folder::edited(folder)?;
     if meant_edited {
-        return Err(Error::usage(format!(
-            "{}: it was edited after the run had begun, and trials of two plans would stand in one \
-            run; put it back as it was, or start \
-             a new run with another plan file",
-            folder.join(PLAN).display()
-        )));
+        return Err(Error::usage(catalogue::PLAN_EDITED).at(folder.join(PLAN).display()));
     }
     Ok(said_edited.then(|| {
         format!(
@@ -406,11 +394,10 @@ fn refuse_more_of_shard(
     options: &RunOptions,
 ) -> Result<(), Error> {
     match shard.filter(|_| options.more.is_some() || !options.budget.is_empty()) {
-        Some(shard) => Err(Error::usage(format!(
-            "{}: it is shard {shard} of a run, which goes on by all of its trials; leave out \
-            --more, --until and --budget",
-            folder.display()
-        ))),
+        Some(shard) => {
+            Err(Error::usage(statement!(catalogue::PART_NOT_EXTENDED, shard = shard.to_string()))
+                .at(folder.display()))
+        }
         None => Ok(()),
     }
 }
@@ -432,11 +419,11 @@ fn refuse_other_machine(folder: &Path, plan: &Plan, part: Option<&Part>) -> Resu
         && *machine != Part::here(*shard).machine
         && shard::is_measured(plan)
     {
-        return Err(Error::usage(format!(
-            "{}: shard {shard} was begun on another machine, and what is compared has to be \
-            measured on the same one; go on there, or begin it anew in another folder",
-            folder.display()
-        )));
+        return Err(Error::usage(statement!(
+            catalogue::SHARD_OF_OTHER_MACHINE,
+            shard = shard.to_string()
+        ))
+        .at(folder.display()));
     }
     Ok(())
 }
@@ -453,11 +440,8 @@ fn further(
     let Some(more) = more else { return Ok(taken.to_vec()) };
     let blocks = course.blocks().filter(|_| trials.len() >= course.trials());
     let Some(blocks) = blocks else {
-        return Err(Error::usage(format!(
-            "{0}: the run is not finished, and only a finished one can have more; first: raidloom \
-            run --resume {0}",
-            folder.display()
-        )));
+        let shown = folder.display();
+        return Err(Error::usage(statement!(catalogue::RUN_UNFINISHED, folder = &shown)).at(&shown));
     };
     match more {
         Extension::UntilDecided => until_decided(plan, taken),
@@ -486,8 +470,7 @@ fn outcome(folder: &Path, ended: Result<RunEnd, Error>) -> Result<Outcome, Error
 /// Writes a run that was not executed here, with the text of its plan, into a folder that is empty
 /// or not there; returns the folder.
 pub(crate) fn write(folder: &Path, plan_text: &[u8], run: &Run) -> Result<PathBuf, Error> {
-    let folder = std::path::absolute(folder)
-        .map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
+    let folder = host::files::absolute(folder)?;
     folder::make(&folder)?;
     let line = |trial: &Trial| {
         format!("{}\n", serde_json::to_string(trial).expect("a trial is plain data"))

@@ -15,11 +15,13 @@ use super::workload_result::WorkloadResult;
 use crate::cell::Cell;
 use crate::cell::values::WriteCache;
 use crate::plan::suite;
+use crate::pull::catalogue;
 use crate::pull::{
     Behaviour, DriveLeaf, Happening, Leaves, Options, Outcome, OwnProgram, Starter, WorkSource,
     leaves,
 };
 use crate::{order, stacks};
+use words::statement;
 
 /// What drives are multiples of.
 const DRIVE_UNIT: u64 = 4096;
@@ -43,19 +45,19 @@ pub(super) fn options(
     let settings = suite::settings(plan, workload, configuration)?;
     let row = suite::row(workload);
     let Some(file_system) = &cell.file_system else {
-        return Err(Error::usage("a pull test needs a file system"));
+        return Err(Error::usage(catalogue::PULL_NEEDS_FILE_SYSTEM));
     };
     let name = row.strip_prefix(rows::ROW).unwrap_or(row);
     let built_in = WORKS.into_iter().find(|(known, _)| *known == name);
     let work = match built_in {
         Some((_, work)) => WorkSource::BuiltIn(work),
         None if name == rows::OWN => WorkSource::Program(own_program(&settings)?),
-        None => return Err(Error::usage(format!("no work is called `{name}`"))),
+        None => return Err(Error::usage(statement!(catalogue::NO_PULL_WORK, name = name))),
     };
     let is_in_guest = configuration.is_in_guest();
     let behaviour = behaviour(&settings)?;
     if behaviour == Behaviour::Model && !is_in_guest {
-        return Err(Error::usage("device = \"model\": drives are modelled in guests only"));
+        return Err(Error::usage(catalogue::MODEL_IN_GUEST));
     }
     let drives = drives(cell, &settings)?;
     let count = |name: &str| u32::try_from(settings.count(name)).unwrap_or(u32::MAX);
@@ -124,9 +126,7 @@ fn drives(cell: &Cell, settings: &Settings) -> Result<Leaves, Error> {
 fn own_program(settings: &Settings) -> Result<OwnProgram, Error> {
     let text = |name: &str| settings.text(name).to_owned();
     if text("check").trim().is_empty() {
-        return Err(Error::usage(
-            "work_command without check: name what looks at its folder after a cut",
-        ));
+        return Err(Error::usage(catalogue::COMMAND_NEEDS_CHECK));
     }
     Ok(OwnProgram {
         setup: Some(text("setup")).filter(|setup| !setup.trim().is_empty()),

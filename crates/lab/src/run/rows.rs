@@ -23,6 +23,7 @@ use bench::suite::{
 use block::{Channel, Device, Error, ErrorKind, Extents, Info, Node, Reactor, Traffic};
 use results::{Clock, Doubt, MemberTraffic, Plan};
 use stack::{BuildContext, OpenFiles, Stack};
+use words::statement;
 
 use super::attached::MountedExport;
 use super::audited;
@@ -31,6 +32,7 @@ use super::observer::Observer;
 use super::visits::{Visit, Visits};
 use super::workload_result::{VisitFailure, WorkloadResult};
 use crate::audit::TargetMeter;
+use crate::catalogue;
 use crate::cell::Cell;
 use crate::plan::suite;
 
@@ -436,7 +438,8 @@ impl<'a, 'b, 'c> Recorder<'a, 'b, 'c> {
             _ if end.is_over => visits.skip(visit, group, &limit::over(end.limit), observer),
             Err(error) if error.kind() == ErrorKind::NoSpace => {
                 let name = &visits.plan().workloads[group[0]].suite;
-                let text = format!("{error}: the target is full; the files of {name} are removed");
+                let full = statement!(catalogue::TARGET_IS_FULL, suite = name);
+                let text = error.text().and(": ").and(full);
                 Err(host::Error::invalid_results(text).because(error).into())
             }
             // Nothing else waits for its turn.

@@ -9,8 +9,10 @@ use export::tool;
 use host::{Error, files};
 use serde::{Deserialize, Serialize};
 
+use crate::catalogue;
 use crate::now::Stage;
 use crate::run;
+use words::statement;
 
 /// What was submitted.
 const JOB: &str = "job.json";
@@ -45,9 +47,9 @@ pub struct Job {
 pub(crate) fn read(folder: &Path) -> Result<Option<Job>, Error> {
     let path = folder.join(JOB);
     match run::read_file(folder, JOB) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| {
-            Error::failed(format!("{}: {error}; the file was changed or damaged", path.display()))
-        }),
+        Ok(bytes) => {
+            serde_json::from_slice(&bytes).map(Some).map_err(|error| run::damaged(&path, &error))
+        }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::from_io(path.display(), &error)),
     }
@@ -91,10 +93,7 @@ fn task_in_queue(line: &str) -> Option<(u32, Stage)> {
 pub(crate) fn ask(command: &mut Command) -> Result<String, Error> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Error::failed(format!(
-            "{name} is not there: on a machine of the cluster: apt-get install slurm-client; \
-            without Slurm the shards can be run one by one (raidloom run --shard)"
-        )),
+        ErrorKind::NotFound => Error::failed(statement!(catalogue::NO_SLURM, program = &name)),
         _ => Error::from_io(&name, &error),
     })?;
     answer(&name, &output)

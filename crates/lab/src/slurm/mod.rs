@@ -70,8 +70,7 @@ pub fn submit(wanted: &SlurmRequest<'_>) -> Result<(PathBuf, Job), Error> {
         return Err(Error::usage(format!("--on slurm, {shards} shards: {reason}")));
     }
     let folder = wanted.output.map_or_else(|| run::folder_by_default(&plan.name), Path::to_owned);
-    let folder = std::path::absolute(&folder)
-        .map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
+    let folder = host::files::absolute(&folder)?;
     if let Some(job) = read(&folder)? {
         return Err(Error::usage(format!(
             "{} is that of job {}; look at it (raidloom run watch {0}), go on with it (raidloom run \
@@ -125,8 +124,7 @@ pub fn submit(wanted: &SlurmRequest<'_>) -> Result<(PathBuf, Job), Error> {
 /// A usage error where the folder is not that of a job, or nothing is left to do; otherwise what
 /// squeue or sbatch says.
 pub fn resubmit(folder: &Path) -> Result<(Job, Vec<u32>), Error> {
-    let folder = std::path::absolute(folder)
-        .map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
+    let folder = host::files::absolute(folder)?;
     let shown = folder.display();
     let mut job = read(&folder)?.ok_or_else(|| {
         Error::usage(format!(

@@ -2,9 +2,11 @@
 
 use super::{MEMBERS_MAX, Members};
 use crate::MemberSource;
+use crate::catalogue;
 use crate::source::{Purpose, Region};
 use host::Error;
 use host::guard::Guard;
+use words::statement;
 
 /// The members of a lost array.
 #[derive(Debug)]
@@ -25,9 +27,10 @@ impl Images {
         let sources: Vec<Option<MemberSource>> =
             sources.iter().map(|source| source.clone().map(Into::into)).collect();
         if !(2..=MEMBERS_MAX).contains(&sources.len()) {
-            return Err(Error::usage(format!(
-                "{} members are named; it takes 2 to {MEMBERS_MAX}",
-                sources.len()
+            return Err(Error::usage(statement!(
+                catalogue::MEMBERS_TO_GUESS,
+                count = sources.len(),
+                most = MEMBERS_MAX
             )));
         }
         MemberSource::refuse_same_twice(sources.iter().flatten())?;
@@ -37,9 +40,7 @@ impl Images {
             .map(|source| source.as_ref().map(open).transpose())
             .collect::<Result<Vec<_>, Error>>()?;
         if regions.iter().flatten().count() < 2 {
-            return Err(Error::usage(
-                "all but one member are missing: there is nothing to compare",
-            ));
+            return Err(Error::usage(catalogue::NOTHING_TO_HOLD_AGAINST));
         }
         Ok(Images { regions })
     }

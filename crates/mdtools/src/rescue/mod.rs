@@ -476,11 +476,11 @@ fn as_recorded(group: &Group) -> Result<OpeningWay, Vec<String>> {
                 reasons.clone()
             }
             _ if forced && assembly.reads_wrong_without_log() => {
-                vec![Assembly::WITHOUT_LOG.to_owned()]
+                vec![Assembly::WITHOUT_LOG.into()]
             }
             _ => Vec::new(),
         };
-        losses.extend(reasons.into_iter().map(RescueLoss::Forced));
+        losses.extend(reasons.iter().map(|reason| RescueLoss::Forced(reason.to_string())));
         let absent = assembly.degraded_count();
         losses.extend((absent > 0).then_some(RescueLoss::Degraded(absent)));
     }

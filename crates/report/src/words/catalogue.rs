@@ -1,6 +1,7 @@
 //! Every message, in every language.
 
 words::catalogue! {
+    untranslated: ["CPU", "IOPS"];
     // Kinds of work and answers.
     SEQUENTIAL: "sequential", "シーケンシャル";
     RANDOM: "random", "ランダム";

@@ -7,6 +7,8 @@ use array::md::{
     encode_bad_blocks, find_newest_ppl, group, ppl_signature,
 };
 
+use words::Text;
+
 use crate::md::golden::{candidates, read};
 
 /// A sequence of numbers from a seed (SplitMix64).
@@ -277,7 +279,7 @@ fn start_of(
 
 fn refusal(name: &str, change: impl FnOnce(&mut Vec<Candidate>)) -> String {
     match start_of(name, change).0 {
-        Startability::Refused(reasons) => reasons.join("; "),
+        Startability::Refused(reasons) => Text::joined(reasons, "; ").to_string(),
         other => panic!("{other:?}"),
     }
 }
@@ -351,8 +353,10 @@ fn a_stale_member_without_redundancy_is_used_by_force() {
         let Startability::NeedsForce(reasons) = start else { panic!("{name}: {start:?}") };
         assert!(
             reasons.len() == 1
-                && reasons[0].starts_with("m0: its events are ")
-                && reasons[0].contains("what it holds may be older than the rest: look at it with"),
+                && reasons[0].to_string().starts_with("m0: its events are ")
+                && reasons[0]
+                    .to_string()
+                    .contains("what it holds may be older than the rest: look at it with"),
             "{reasons:?}"
         );
         assert!(left_out.is_empty() && !places.contains('_'), "{left_out:?} {places}");
@@ -571,7 +575,7 @@ fn a_member_that_shrank_is_left_out() {
 #[test]
 fn what_is_not_known_is_not_written() {
     let read_only = |name, change: fn(&mut Vec<Candidate>)| match start_of(name, change).0 {
-        Startability::ReadOnly(reasons) => reasons.join("; "),
+        Startability::ReadOnly(reasons) => Text::joined(reasons, "; ").to_string(),
         other => panic!("{other:?}"),
     };
     let text = read_only("raid5", |members| members[2].superblock.features = Features(0x4000));

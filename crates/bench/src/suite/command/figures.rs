@@ -13,6 +13,7 @@ use std::time::Duration;
 use regex_lite::Regex;
 use results::{BetterDirection, better_of};
 use serde_json::Value;
+use words::Text;
 
 use super::formats::{self, OutputFormat};
 use crate::suite::program::{Output, number};
@@ -72,15 +73,15 @@ impl FigureList {
     ///
     /// # Errors
     /// The line, what is wrong with it, and what is expected.
-    pub(super) fn parse(text: &str) -> Result<FigureList, String> {
+    pub(super) fn parse(text: &str) -> Result<FigureList, Text> {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-        let entry = |line| entry(line).map_err(|error| format!("`{line}`: {error}"));
-        let wanted = FigureList(lines.map(entry).collect::<Result<_, String>>()?);
+        let entry = |line| entry(line).map_err(|text| text.at(format!("`{line}`")));
+        let wanted = FigureList(lines.map(entry).collect::<Result<_, Text>>()?);
         let rows = wanted.rows();
         for (index, figure) in rows.iter().enumerate() {
             let same = |other: &&Figure| other.row == figure.row || other.metric == figure.metric;
             if rows[..index].iter().any(|other| same(&other)) {
-                return Err(format!("two figures are called `{}`", figure.row));
+                return Err(format!("two figures are called `{}`", figure.row).into());
             }
         }
         Ok(wanted)
@@ -109,7 +110,7 @@ impl FigureList {
         &self,
         output: &Output,
         elapsed: Duration,
-    ) -> Result<BTreeMap<String, f64>, String> {
+    ) -> Result<BTreeMap<String, f64>, Text> {
         let mut figures = BTreeMap::new();
         for entry in &self.0 {
             match entry {
@@ -131,7 +132,7 @@ fn spoken(name: &str) -> String {
     bare.replace('_', " ")
 }
 
-fn entry(line: &str) -> Result<Entry, String> {
+fn entry(line: &str) -> Result<Entry, Text> {
     let (name, mut rest) = word(line);
     if rest.is_empty() {
         let format = formats::find(name).ok_or_else(|| {
@@ -150,7 +151,8 @@ fn entry(line: &str) -> Result<Entry, String> {
         return Err(format!(
             "`{name}` is no name of a figure: small letters, digits and `_`, ending in the base \
             unit (commits_per_second, flush_seconds)"
-        ));
+        )
+        .into());
     }
     let mut better = match name {
         _ if name.ends_with("_per_second") => Some(BetterDirection::Higher),
@@ -172,7 +174,7 @@ fn entry(line: &str) -> Result<Entry, String> {
                 continue;
             }
             "json" | "regex" if after.is_empty() => {
-                return Err(format!("nothing behind `{found}`"));
+                return Err(format!("nothing behind `{found}`").into());
             }
             "json" | "regex" => {
                 let better = better.ok_or(
@@ -182,14 +184,17 @@ fn entry(line: &str) -> Result<Entry, String> {
                 let source = if found == "json" {
                     Source::Json(pointer(after)?)
                 } else {
-                    Source::Regex(Regex::new(after).map_err(|error| format!("regex: {error}"))?)
+                    Source::Regex(
+                        Regex::new(after).map_err(|error| Text::verbatim(&error).at("regex"))?,
+                    )
                 };
                 return Ok(Entry::Own(OwnFigure { name: name.to_owned(), better, factor, source }));
             }
             _ => {
                 return Err(format!(
                     "`{found}`: expected lower, higher, in UNIT, json PATH or regex EXPRESSION"
-                ));
+                )
+                .into());
             }
         }
         rest = after;
@@ -203,7 +208,7 @@ fn word(text: &str) -> (&str, &str) {
 }
 
 /// A path in a JSON document as a pointer: `$.jobs[0].read.iops` is `/jobs/0/read/iops`.
-fn pointer(text: &str) -> Result<String, String> {
+fn pointer(text: &str) -> Result<String, Text> {
     if text.starts_with('/') {
         return Ok(text.to_owned());
     }
@@ -226,7 +231,7 @@ fn pointer(text: &str) -> Result<String, String> {
             name.split_at(name.find(['.', '[']).unwrap_or(name.len()))
         };
         if part.is_empty() || part == "*" {
-            return Err(bad());
+            return Err(bad().into());
         }
         pointer += "/";
         pointer += &part.replace('~', "~0").replace('/', "~1");
@@ -235,16 +240,16 @@ fn pointer(text: &str) -> Result<String, String> {
 }
 
 impl OwnFigure {
-    fn read(&self, output: &Output) -> Result<f64, String> {
+    fn read(&self, output: &Output) -> Result<f64, Text> {
         let found: Cow<'_, str> = match &self.source {
             Source::Json(pointer) => {
                 let document = output.json()?;
                 match document.pointer(pointer) {
                     Some(Value::Number(number)) => number.to_string().into(),
                     Some(Value::String(text)) => text.clone().into(),
-                    Some(_) => return Err(format!("{}: {pointer} is no number", self.name)),
+                    Some(_) => return Err(format!("{}: {pointer} is no number", self.name).into()),
                     None => {
-                        return Err(format!("{}: {pointer} is not in its output", self.name));
+                        return Err(format!("{}: {pointer} is not in its output", self.name).into());
                     }
                 }
             }
@@ -258,7 +263,7 @@ impl OwnFigure {
                 group.map_or("", |group| group.as_str()).into()
             }
         };
-        let figure = number(&found).map_err(|error| format!("{}: {error}", self.name))?;
+        let figure = number(&found).map_err(|text| Text::from(text).at(&self.name))?;
         Ok(figure * self.factor)
     }
 }
@@ -272,7 +277,8 @@ mod tests {
     }
 
     fn error(text: &str) -> String {
-        FigureList::parse(text).err().unwrap_or_else(|| panic!("{text} is taken"))
+        let error = FigureList::parse(text).err();
+        error.unwrap_or_else(|| panic!("{text} is taken")).to_string()
     }
 
     #[test]
@@ -307,7 +313,7 @@ mod tests {
             ("a_seconds json $.a", "{ \"a\": {} }", "/a is no number"),
         ] {
             let wanted = FigureList::parse(wanted).unwrap();
-            let error = wanted.read(&said(output), Duration::ZERO).unwrap_err();
+            let error = wanted.read(&said(output), Duration::ZERO).unwrap_err().to_string();
             assert!(error.contains(words), "{output}: {error}");
         }
     }

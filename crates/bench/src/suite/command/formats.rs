@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use regex_lite::Regex;
+use words::Text;
 
 use crate::format::fio;
 use crate::suite::program::{Output, number};
@@ -18,7 +19,7 @@ pub(super) struct OutputFormat {
     /// The metric that the row is judged by, of which more is better.
     pub(super) metric: &'static str,
     /// All figures in what the program said in the time it took; that metric is among them.
-    pub(super) read: fn(&Output, Duration) -> Result<Figures, String>,
+    pub(super) read: fn(&Output, Duration) -> Result<Figures, Text>,
 }
 
 type Figures = BTreeMap<String, f64>;
@@ -61,15 +62,15 @@ fn put(figures: &mut Figures, name: &str, text: &str, expression: &str, factor: 
     }
 }
 
-fn with(figures: Figures, metric: &str, program: &str) -> Result<Figures, String> {
+fn with(figures: Figures, metric: &str, program: &str) -> Result<Figures, Text> {
     if figures.contains_key(metric) {
         Ok(figures)
     } else {
-        Err(format!("its output has no figure of {program}'s ({metric})"))
+        Err(format!("its output has no figure of {program}'s ({metric})").into())
     }
 }
 
-fn pgbench(output: &Output, _: Duration) -> Result<Figures, String> {
+fn pgbench(output: &Output, _: Duration) -> Result<Figures, Text> {
     let (text, mut figures) = (&output.out, Figures::new());
     put(&mut figures, "transactions_per_second", text, r"(?m)^tps = ([0-9.]+)", 1.0);
     put(&mut figures, "latency_mean_seconds", text, r"(?m)^latency average = ([0-9.]+) ms", 1e-3);
@@ -87,7 +88,7 @@ fn pgbench(output: &Output, _: Duration) -> Result<Figures, String> {
     with(figures, "transactions_per_second", "pgbench")
 }
 
-fn sysbench(output: &Output, _: Duration) -> Result<Figures, String> {
+fn sysbench(output: &Output, _: Duration) -> Result<Figures, Text> {
     let (text, mut figures) = (&output.out, Figures::new());
     let events = last(text, r"total number of events:\s+([0-9]+)");
     let time = last(text, r"total time:\s+([0-9.]+)s");
@@ -108,7 +109,7 @@ fn sysbench(output: &Output, _: Duration) -> Result<Figures, String> {
     with(figures, "events_per_second", "sysbench")
 }
 
-fn dd(output: &Output, _: Duration) -> Result<Figures, String> {
+fn dd(output: &Output, _: Duration) -> Result<Figures, Text> {
     let mut figures = Figures::new();
     let line = r"([0-9]+) bytes .*copied, ([0-9.e+-]+) s,";
     if let Some([bytes, seconds]) = last(&output.err, line).as_deref()
@@ -122,7 +123,7 @@ fn dd(output: &Output, _: Duration) -> Result<Figures, String> {
 
 /// The rate is made of the bytes that were sent and received: the one that rsync prints counts
 /// whole seconds and adds half of one, whatever was copied in 10 ms.
-fn rsync(output: &Output, elapsed: Duration) -> Result<Figures, String> {
+fn rsync(output: &Output, elapsed: Duration) -> Result<Figures, Text> {
     let (text, mut figures) = (&output.out, Figures::new());
     let moved = r"(?m)^sent ([0-9,]+) bytes  received ([0-9,]+) bytes  ";
     if let Some([sent, received]) = last(text, moved).as_deref()
@@ -135,7 +136,7 @@ fn rsync(output: &Output, elapsed: Duration) -> Result<Figures, String> {
     with(figures, THROUGHPUT, "rsync")
 }
 
-fn fio_json(output: &Output, _: Duration) -> Result<Figures, String> {
+fn fio_json(output: &Output, _: Duration) -> Result<Figures, Text> {
     let document = output.json()?;
     let jobs = document["jobs"].as_array().map_or(&[][..], Vec::as_slice);
     let mut groups: Vec<u64> = jobs.iter().filter_map(|job| job["groupid"].as_u64()).collect();
@@ -144,10 +145,10 @@ fn fio_json(output: &Output, _: Duration) -> Result<Figures, String> {
         return Err(
             "fio ran several groups, one after the other: `suite = \"fio\"` makes a row of \
             each"
-                .to_owned(),
+                .into(),
         );
     }
-    let figures = fio::group(jobs).map_err(|error| format!("fio's output: {error}"))?;
+    let figures = fio::group(jobs).map_err(|why| Text::from(why).at("fio's output"))?;
     with(figures, THROUGHPUT, "fio")
 }
 
@@ -173,7 +174,7 @@ mod tests {
     const RSYNC: &str = "Total transferred file size: 61,794 bytes\n\nsent 63,500 bytes  received \
         494 bytes  127,988.00 bytes/sec\ntotal size is 61,794  speedup is 0.97\n";
 
-    fn read(name: &str, out: &str, err: &str) -> Result<Figures, String> {
+    fn read(name: &str, out: &str, err: &str) -> Result<Figures, Text> {
         let output = Output { out: out.to_owned(), err: err.to_owned() };
         (find(name).unwrap().read)(&output, Duration::from_millis(500))
     }
@@ -214,7 +215,7 @@ mod tests {
             )
         };
         let groups = format!("{{ \"jobs\": [{}, {}] }}", job(0), job(1));
-        assert!(read("fio", &groups, "").unwrap_err().contains("several groups"));
+        assert!(read("fio", &groups, "").unwrap_err().to_string().contains("several groups"));
         let one = format!("{{ \"jobs\": [{}, {}] }}", job(0), job(0));
         assert_eq!(read("fio", &one, "").unwrap()[THROUGHPUT], 2.0);
     }

@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use block::{Error, ErrorKind, Traffic};
 use results::{BetterDirection, Doubt, Group};
+use words::Text;
 
 use self::figures::FigureList;
 use super::folder::{Needs, WorkFolder};
@@ -107,18 +108,18 @@ pub static SUITE: Suite = Suite {
     run,
 };
 
-fn check_run(text: &str) -> Result<(), String> {
+fn check_run(text: &str) -> Result<(), Text> {
     if text.trim().is_empty() {
-        return Err("name the command, for example \"tar xf /src/linux.tar\"".to_owned());
+        return Err("name the command, for example \"tar xf /src/linux.tar\"".into());
     }
     Ok(())
 }
 
-fn check_environment(text: &str) -> Result<(), String> {
-    environment(text).map(|_| ())
+fn check_environment(text: &str) -> Result<(), Text> {
+    Ok(environment(text).map(drop)?)
 }
 
-fn check_figures(text: &str) -> Result<(), String> {
+fn check_figures(text: &str) -> Result<(), Text> {
     FigureList::parse(text).map(|_| ())
 }
 
@@ -240,11 +241,12 @@ struct Commands<'a> {
 
 fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Result<(), Error> {
     let invalid = |name: &'static str| {
-        move |text: String| Error::new(ErrorKind::Invalid, format!("{name}: {text}"))
+        move |text: Text| Error::new(ErrorKind::Invalid, text).at(name)
     };
     check_run(settings.text("run")).map_err(invalid("run"))?;
     let wanted = FigureList::parse(settings.text("figures")).map_err(invalid("figures"))?;
-    let environment = environment(settings.text("environment")).map_err(invalid("environment"))?;
+    let environment = environment(settings.text("environment")).map_err(Text::from);
+    let environment = environment.map_err(invalid("environment"))?;
     let commands = Commands { settings, wanted: &wanted, environment };
     for run in 1..=u32::try_from(settings.count("runs")).unwrap_or(1) {
         let place = CommandSite::new(target, NAME, session)?;

@@ -124,6 +124,7 @@ fn settings_that_make_no_sense_are_refused_where_they_are_set() {
         ("figures", "hyperfine", "no format of that name"),
     ] {
         let error = settings.set(&SUITE, name, Value::from(text.to_owned())).expect_err(text);
+        let error = error.to_string();
         assert!(error.starts_with(&format!("{name}: ")) && error.contains(words), "{error}");
     }
 }

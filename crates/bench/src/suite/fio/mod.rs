@@ -59,14 +59,14 @@ pub static SUITE: Suite = Suite {
     targets: &[TargetKind::Folder, TargetKind::Device],
     settings: &[
         Setting::new("job", Kind::File, Value::word(""), "The job file, or in a plan its text.")
-            .checked(|text| groups(text).map(|_| ())),
+            .checked(|text| Ok(groups(text).map(drop)?)),
         Setting::new(
             "clients",
             Kind::Lines,
             Value::word(""),
             "Machines with `fio --server` that run the jobs, HOST or HOST:PORT, between commas.",
         )
-        .checked(|text| clients::parse(text).map(|_| ())),
+        .checked(|text| Ok(clients::parse(text).map(drop)?)),
         Setting::new(
             "time_limit",
             Kind::SomeTime,

@@ -11,6 +11,7 @@
 use block::{Device, Error, ErrorKind, size_text};
 use reactor::derive_seed;
 use results::BetterDirection;
+use words::Text;
 
 use super::definition::{
     FILE_SIZE, Kind, Rows, Scope, Setting, Settings, Suite, Target, TargetKind, VERIFY, Value,
@@ -65,7 +66,7 @@ pub static SUITE: Suite = Suite {
             "Size of a request: 4KiB, a range 512..64KiB of which every multiple of 512 is as \
             frequent, or several with weights: 4KiB * 3, 64KiB..256KiB * 1.",
         )
-        .checked(|text| Sizes::read(text).map(drop)),
+        .checked(|text| Ok(Sizes::read(text).map(drop)?)),
         Setting::new(
             "read",
             Kind::Count(0, 100),
@@ -91,7 +92,7 @@ pub static SUITE: Suite = Suite {
             "Where requests go that are in no stream: uniform; hot 80:20 (80 % of them to the \
             first 20 % of the bytes); zipf 0.9 (pieces of 1 MiB by Zipf's law with this exponent).",
         )
-        .checked(|text| Places::read(text).map(drop)),
+        .checked(|text| Ok(Places::read(text).map(drop)?)),
         Setting::new(
             "align",
             Kind::Bytes,
@@ -251,8 +252,8 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
     })
 }
 
-fn invalid(text: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Invalid, text.into())
+fn invalid(text: impl Into<Text>) -> Error {
+    Error::new(ErrorKind::Invalid, text)
 }
 
 /// How many bytes of a device are used, once everything that is asked for fits there.

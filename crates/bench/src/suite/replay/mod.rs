@@ -18,6 +18,7 @@ use std::time::Duration;
 use block::{Clock, Device, Error, ErrorKind, Traffic};
 use results::doubt::{ReplayWindow, ReplayedOperation, UnverifiedReason};
 use results::{BetterDirection, Doubt, Group};
+use words::Text;
 
 use super::definition::{
     FILE_SIZE, Kind, Rows, Scope, Setting, Settings, Suite, Target, TargetKind, VERIFY, Value,
@@ -174,11 +175,11 @@ pub fn look_at(path: &Path) -> Result<Look, Error> {
     })
 }
 
-fn check_file(path: &str) -> Result<(), String> {
+fn check_file(path: &str) -> Result<(), Text> {
     if path.is_empty() {
-        return Err("which recording is replayed? (file = \"load.rec\")".to_owned());
+        return Err("which recording is replayed? (file = \"load.rec\")".into());
     }
-    trace::open(path.as_ref()).map(drop).map_err(|error| error.to_string())
+    Ok(trace::open(path.as_ref()).map(drop)?)
 }
 
 fn phase(settings: &Settings) -> Phase {
@@ -211,8 +212,8 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
     })
 }
 
-fn invalid(text: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Invalid, text.into())
+fn invalid(text: impl Into<Text>) -> Error {
+    Error::new(ErrorKind::Invalid, text)
 }
 
 fn measure(

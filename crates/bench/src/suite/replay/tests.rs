@@ -573,7 +573,7 @@ fn what_is_no_recording_to_replay_is_refused_in_a_line() {
     let far = format!("{head}0,read,900000000000,512,0.1\n");
     let error = refused(&far, &[("fit", Value::word("exact"))]);
     assert!(error.contains("fit = \"keep\""), "{error}");
-    let error = check_file("").unwrap_err();
+    let error = check_file("").unwrap_err().to_string();
     assert!(error.contains("file = "), "{error}");
     assert!(check_file("/no/such/file").is_err());
 }

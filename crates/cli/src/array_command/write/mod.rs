@@ -25,6 +25,7 @@ use reactor::{Reactor, Time};
 use serde_json::{Value, json};
 use stack::BuildContext;
 
+use crate::catalogue;
 use crate::consent;
 use crate::failure::Failure;
 use crate::output::{Output, about};
@@ -103,10 +104,7 @@ pub(super) fn write(output: &Output, arguments: &WriteArguments) -> Result<(), F
     let target = stack.device;
     let info = target.info().clone();
     if stack.clock == Clock::Virtual || !info.stores_data {
-        return Err(Failure::usage(format!(
-            "{}: it keeps no data, so nothing can be written to it",
-            arguments.target
-        )));
+        return Err(Failure::usage(catalogue::KEEPS_NO_DATA).at(&arguments.target));
     }
     let image = Image::open(source, &arguments.image, &info)?;
     if image.size_bytes > info.size_bytes {
@@ -232,10 +230,7 @@ impl Transfer<'_> {
             Blocking::open(&**self.target, self.reactor)?
                 .read_slice(self.image.whole_bytes, &mut last)?;
             if last[..rest.len()] != rest[..] {
-                return Err(Error::new(
-                    ErrorKind::Other,
-                    "the target differs from the image in its last, incomplete block",
-                ));
+                return Err(Error::new(ErrorKind::Other, catalogue::LAST_BLOCK_DIFFERS));
             }
             ended.bytes += rest.len() as u64;
         }

@@ -191,7 +191,7 @@ impl Samples {
     pub fn parse(text: &str) -> Result<Samples, ModelError> {
         let mut lines = text.lines().enumerate();
         let wrong = |line: usize, what: &str| {
-            ModelError(format!("line {} of the samples: {what}", line + 1))
+            ModelError::new(format!("line {} of the samples: {what}", line + 1))
         };
         let size_bytes = lines
             .next()

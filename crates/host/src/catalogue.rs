@@ -1,0 +1,70 @@
+//! Why the system does not do something for raidloom, in every language.
+
+words::catalogue! {
+    // Memory and processors.
+    NO_CGROUP: "no memory cgroup can be made here: {why}", "ここではメモリー cgroup を作れません: {why}";
+    NONE_MOUNTED: "none is mounted", "マウントされていません";
+    NOT_HANDED_DOWN: "no cgroup from {folder} up hands the memory controller down (cgroup.subtree_control)",
+        "{folder} から上のどの cgroup も、メモリーコントローラーを渡していません(cgroup.subtree_control)";
+    TOO_MUCH_MEMORY: "{asked} of memory are asked for, and {there} {whose}, of which nine tenths can be had; \
+        make it smaller",
+        "メモリー {asked} が必要ですが、{whose}{there} です(使えるのはその 9 割)。小さくしてください";
+    MACHINE_HAS: "this machine has available", "このマシンで使えるのは ";
+    CGROUP_HAS: "are left of the {limit} that the cgroup {group} may have",
+        "cgroup {group} の上限 {limit} の残りは ";
+    FEW_PROCESSORS: "{wanted} processors are wanted, and there are {here} here",
+        "プロセッサーが {wanted} 個必要ですが、ここには {here} 個です";
+    OTHER_MACHINE: "the machine has changed since the run began ({changes}); figures would not compare. \
+        --allow-change goes on and flags the later trials",
+        "測定を始めてからマシンが変わっています({changes})。値を比較できません。\
+        --allow-change で続けると、以後の試行に印が付きます";
+
+    // Files.
+    LINK_OF_ANOTHER: "{link} is a link of another user's, and nothing is written where it leads; choose a place \
+        of your own",
+        "{link} はほかのユーザーのリンクで、その先には書き込みません。自分の場所を選んでください";
+    WRITING_FILE: "writing {path}", "{path} への書き込み";
+    MAKING_FOLDER: "making the folder {path}", "フォルダー {path} の作成";
+
+    // File systems.
+    NO_SUCH_FILE_SYSTEM: "{name}: no such file system; there are {names}",
+        "{name}: そのようなファイルシステムはありません。使えるのは {names} です";
+    LEFT_AS_IT_WAS: "nothing was changed; {remedy}, or take another file system (raidloom check)",
+        "何も変更していません。{remedy}。または別のファイルシステムを使ってください(raidloom check)";
+    OTHER_KERNEL: "a kernel with {kind} helps, or the package with its modules",
+        "{kind} のあるカーネルか、そのモジュールのパッケージが必要です";
+    INSTALL_PACKAGE: "`apt-get install {package}` helps", "`apt-get install {package}` で入ります";
+    KERNEL_LACKS: "this kernel has neither {kind} nor a module for it",
+        "このカーネルには {kind} もそのモジュールもありません";
+    PROGRAM_LACKS: "{program} is not there", "{program} がありません";
+    PROGRAM_MISSING: "{program} is not there: apt-get install {package}",
+        "{program} がありません: apt-get install {package}";
+    SAID_NOTHING: "failed and said nothing", "失敗しましたが、理由は出力されませんでした";
+    HOLDS_SOMETHING: "it holds something already: {what}", "すでに何かがあります: {what}";
+    MAKE_OPTIONS: "options for {maker}", "{maker} のオプション";
+    MOUNT_OPTIONS: "mount options", "マウントオプション";
+    MOUNT_OPTIONS_OF: "mount options of {kind}", "{kind} のマウントオプション";
+    LOOKING_WHAT: "looking what it holds", "内容の確認";
+    IN_USE_BY: "{user} uses it", "{user} が使用中です";
+    UNMOUNTING: "unmounting {point}", "{point} のアンマウント";
+    NOT_MOUNTABLE: "no {kind} that mounts: {why}", "{kind} としてマウントできません: {why}";
+    MOUNT_OPTION_REFUSED: "{kind} does not take the mount option {word}: {why}",
+        "{kind} はマウントオプション {word} を受け付けません: {why}";
+    NO_OPTION_WORD: "`{word}` is no option: raidloom alone names the device",
+        "`{word}` はオプションではありません。デバイスは raidloom が指定します";
+    OPTION_NOT_PASSED: "`{option}` is none of the options that are passed on",
+        "`{option}` は渡せるオプションではありません";
+    KEY_NOT_PASSED: "`{key}` of `{option}` is none of the options that are passed on",
+        "`{option}` の `{key}` は渡せるオプションではありません";
+    OPTION_NEEDS_VALUE: "`{option}` needs a value", "`{option}` には値が必要です";
+    OPTION_NO_WORD: "`{value}` of `{option}` is no plain number or word, and no path is taken",
+        "`{option}` の `{value}` は単純な数や語ではありません。パスは使えません";
+
+    // Recording a device.
+    ROOT_RECORDS: "only root may record a device (try sudo)", "デバイスを記録できるのは root だけです(sudo を使ってください)";
+    NO_TRACING: "this kernel has no tracing of its block layer (CONFIG_BLK_DEV_IO_TRACE); a stack of raidloom's is \
+        recorded by its layer record(file:FILE, …)",
+        "このカーネルではブロック層をトレースできません(CONFIG_BLK_DEV_IO_TRACE)。raidloom のスタックは層 record(file:FILE, …) で記録できます";
+    LOCKED_DOWN: "this kernel is locked down and permits no tracing (kernel_lockdown(7))",
+        "このカーネルはロックダウン中で、トレースできません(kernel_lockdown(7))";
+}
