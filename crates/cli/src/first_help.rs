@@ -1,5 +1,6 @@
 //! The help in Japanese: the first one whole, and of each verb below what it does and the headings.
-//! What a verb's own help says of its options is in English.
+//! What the options of the first help's verbs mean stands in `option_help`; what those of the others
+//! mean is said in English.
 
 use clap::{Arg, ArgAction, Command};
 
@@ -137,7 +138,7 @@ const LONG_END: &str = "\
   guest    モデルのドライブ上の Linux(カーネルの作成、コマンドの実行)
   man      マニュアルページ、シェルの補完
 
-各コマンドのオプションの説明(raidloom コマンド --help)は英語です。";
+オプションの説明(raidloom コマンド --help)は、上のコマンドでは日本語、array の下位などでは英語です。";
 
 /// The command with the first help in Japanese.
 pub(crate) fn in_japanese(command: Command) -> Command {
@@ -163,7 +164,7 @@ fn below(command: Command, path: &str) -> Command {
     let help = Arg::new("help").short('h').long("help").action(ArgAction::Help);
     command
         .subcommand_help_heading("コマンド")
-        .mut_args(with_heading)
+        .mut_args(|argument| with_heading(crate::option_help::in_japanese(argument, path)))
         .disable_help_flag(true)
         .arg(help.help("この説明を表示します(-h は短く)").help_heading("全コマンド共通"))
 }

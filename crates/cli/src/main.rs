@@ -32,6 +32,7 @@ mod merge;
 mod model;
 mod model_fit;
 mod monitor_command;
+mod option_help;
 mod output;
 mod plan;
 mod progress;
