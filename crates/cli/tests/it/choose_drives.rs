@@ -268,22 +268,34 @@ fn a_command_works_on_every_layout_with_its_file_system() {
     assert!(said.contains("no such luck") && said.contains("file:/dev/loop"), "{said}");
 }
 
-/// "A drive that dies while it is measured (the answer without it, or what was lost)": the rest are
-/// measured with the consent that there is, and the answer names the one that is gone.
-#[test]
-fn a_drive_that_dies_is_left_out_of_the_answer() {
-    let Some(shelf) = Shelf::new("choose_death", 3) else { return };
+/// The answer without a drive that goes while three are measured: the others are measured with the
+/// consent that there is, and the one that is gone is named once, and refused when it is named
+/// again. The shelf, the answer and the path of the drive that is gone.
+fn answer_without(test: &str, lost: usize, go: fn(&RawDisk)) -> Option<(Shelf, String, String)> {
+    let shelf = Shelf::new(test, 3)?;
     let measure = format!("choose {} --measure --work own.toml --survive 1", shelf.names());
     let devices = consents(&shelf.fails(4, &measure)).to_owned();
-    let die = || shelf.drives[2].die();
-    let done = shelf.dies_at_work(die, &format!("{measure} {devices} -o run3"), "run3");
-    let gone = shelf.drives[2].path().display().to_string();
+    let drive = &shelf.drives[lost];
+    let done = shelf.dies_at_work(|| go(drive), &format!("{measure} {devices} -o run3"), "run3");
+    let gone = drive.path().display().to_string();
     let said = text(&done.stderr);
     assert!(done.status.success(), "{said}");
     let note = format!("{gone}: died while it was measured; what was measured is of all 3 drives");
     assert_eq!(said.matches(&note).count(), 1, "{said}");
     let answer = text(&done.stdout);
     assert!(answer.contains(&format!("without            {gone}: died while")), "{answer}");
+
+    let said = shelf.fails(4, &format!("{measure} {devices} -o again"));
+    assert!(said.contains(&format!("{gone}: ")) && said.contains("choose without it"), "{said}");
+    Some((shelf, answer, gone))
+}
+
+/// "A drive that dies while it is measured (the answer without it, or what was lost)".
+#[test]
+fn a_drive_that_dies_is_left_out_of_the_answer() {
+    let Some((shelf, answer, gone)) = answer_without("choose_death", 2, RawDisk::die) else {
+        return;
+    };
     assert!(answer.starts_with("RAID 1"), "{answer}");
     assert!(answer.contains("run3-rest --do"), "{answer}");
     let commands = answer.lines().filter(|line| line.contains("mdadm"));
@@ -297,32 +309,13 @@ fn a_drive_that_dies_is_left_out_of_the_answer() {
     for drive in &shelf.drives[..2] {
         assert_eq!(host::mount::holds(drive.path()).unwrap(), None);
     }
-
-    // Named again, it is refused before anything else.
-    let said = shelf.fails(4, &format!("{measure} {devices} -o again"));
-    assert!(said.contains(&format!("{gone}: ")) && said.contains("choose without it"), "{said}");
 }
 
 /// One that ends before its end is dead too: what was written to it is gone, and nobody takes that
 /// for a fault of the array.
 #[test]
 fn a_drive_that_is_cut_short_is_left_out_of_the_answer() {
-    let Some(shelf) = Shelf::new("choose_cut_short", 3) else { return };
-    let measure = format!("choose {} --measure --work own.toml --survive 1", shelf.names());
-    let devices = consents(&shelf.fails(4, &measure)).to_owned();
-    let cut = || shelf.drives[1].cut_short();
-    let done = shelf.dies_at_work(cut, &format!("{measure} {devices} -o run3"), "run3");
-    let gone = shelf.drives[1].path().display().to_string();
-    let said = text(&done.stderr);
-    assert!(done.status.success(), "{said}");
-    let note = format!("{gone}: died while it was measured; what was measured is of all 3 drives");
-    assert_eq!(said.matches(&note).count(), 1, "{said}");
-    let answer = text(&done.stdout);
-    assert!(answer.contains(&format!("without            {gone}: died while")), "{answer}");
-
-    // Named again, it is refused before anything else.
-    let said = shelf.fails(4, &format!("{measure} {devices} -o again"));
-    assert!(said.contains(&format!("{gone}: ")) && said.contains("choose without it"), "{said}");
+    answer_without("choose_cut_short", 1, RawDisk::cut_short);
 }
 
 /// Where the others cannot be what was asked for, what is lost is said in a line.
