@@ -387,6 +387,15 @@ words::catalogue! {
         "マシンとともには起動しません(systemd がないか、root だけが使えます)。`raidloom array start {name}` で起動します";
     MADE_CONFIGURATION: "configuration: {path}", "設定: {path}";
     MADE_MD_LINE: "md leaves it alone: a line in {path} says so", "md は触れません({path} の行による)";
+    MD_LINE_FORGOTTEN: "{path}: the line by which md left it alone is taken away",
+        "{path}: md に触れさせないための行を削除しました";
+    MD_LINE_STAYS: "md goes on leaving the array alone: {named} of its {members} members were named",
+        "md は引き続きこのアレイに触れません(指定されたメンバーは {members} 台中 {named} 台)";
+    STARTS_AT_BOOT: "starts with the machine", "マシンとともに起動します";
+    STARTS_NOT_AT_BOOT: "does not start with the machine", "マシンとともには起動しません";
+    SCRUBBED_MONTHLY: "its members are compared once a month", "メンバーを毎月検査します";
+    SCRUBBED_NEVER: "its members are compared when somebody asks for it", "メンバーは指示されたときだけ検査します";
+    ARRAY_OF_A_RUN: "a run measures it, and it ends with that", "測定中のもので、測定とともに終わります";
     MADE_OLD_INITRAMFS: "; an initramfs that starts md's arrays has to be made anew (dracut --force)",
         "。md のアレイを起動する initramfs は作り直しが必要です(dracut --force)";
 
@@ -498,8 +507,9 @@ words::catalogue! {
         "`raidloom array cache status` に表示される番号を指定してください";
     CACHE_FOR_SIZE: "cache=N says which cache gets cache_size=SIZE",
         "どのキャッシュの cache_size=SIZE かを cache=N で指定してください";
-    SET_KEYS: "KEY=VALUE, of the keys sync_speed_min, sync_speed_max, log, cache_size, cache",
-        "KEY=VALUE で指定してください。キーは sync_speed_min、sync_speed_max、log、cache_size、cache です";
+    SET_KEYS: "KEY=VALUE, of the keys sync_speed_min, sync_speed_max, log, cache_size, cache, start_at_boot, scrub",
+        "KEY=VALUE で指定してください。キーは sync_speed_min、sync_speed_max、log、cache_size、cache、start_at_boot、scrub です";
+    EITHER_WORD: "`{one}` or `{other}`", "`{one}` か `{other}` を指定してください";
     STACK_OR_RUN: "name a stack, or a run with --from", "スタックか、--from で測定を指定してください";
     NOTHING_MADE_ANEW: "this configuration keeps no superblocks, and no --mount asks for its file system, so nothing is made anew",
         "この構成にはスーパーブロックがなく、--mount でファイルシステムも求められていないため、新しく作るものがありません";

@@ -29,6 +29,12 @@ pub fn time_text(unix_seconds: u64) -> String {
     )
 }
 
+/// A time in RFC 3339 in seconds since 1970; none of what is no time, or before then.
+#[must_use]
+pub fn unix_seconds_of(text: &str) -> Option<u64> {
+    text.parse::<jiff::Timestamp>().ok()?.as_second().try_into().ok()
+}
+
 /// Seconds since 1970, for what is stamped with them on disk.
 #[must_use]
 pub fn unix_seconds() -> u64 {

@@ -44,6 +44,9 @@ pub struct WorkStatus {
     pub lost_bytes: u64,
     /// It has been told to wait.
     pub is_paused: bool,
+    /// When it has ended, in seconds since 1970; none while it goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_unix_seconds: Option<u64>,
 }
 
 /// A member that does not hold what it should.
@@ -103,6 +106,7 @@ impl From<&Progress> for WorkStatus {
             made_to_agree_bytes: findings.made_to_agree_bytes,
             lost_bytes: progress.lost.bytes(),
             is_paused: progress.paused,
+            ended_unix_seconds: None,
         }
     }
 }

@@ -5,29 +5,55 @@
 //!   settings ──> /etc/raidloom/NAME.toml ──> raidloom@NAME.service: enabled, and started
 //!                                       └──> without systemd: a server now, and nothing at boot
 //!   identity ──> mdadm.conf, and its copy in the initramfs: md does not take the drives first
+//!   calendar ──> raidloom-scrub@NAME.timer: once a month
 //! ```
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt};
 use std::path::{Path, PathBuf};
 
 use array::md::uuid_text;
+use block::Node;
 use export::tool;
-use host::Error;
 use host::files::{write_named, write_whole};
-use host::system;
+use host::{Error, facts, system};
+use serde::Serialize;
 
 use crate::catalogue;
 use crate::runtime::check_name;
 use crate::settings::{Settings, configurations};
+use crate::status::Status;
 
-/// The unit that starts the array of a configuration, with the program where `make install` puts
-/// it.
-const UNIT: &str = include_str!("../../../packaging/raidloom@.service");
-const UNIT_FILE: &str = "raidloom@.service";
-/// Where the unit names the program.
+/// A unit as `make install` puts it there, for where none is installed.
+struct UnitFile {
+    name: &'static str,
+    text: &'static str,
+}
+
+/// It starts the array of a configuration.
+const UNIT: UnitFile = UnitFile {
+    name: "raidloom@.service",
+    text: include_str!("../../../packaging/raidloom@.service"),
+};
+/// They compare the members of a running array once a month.
+const SCRUB_UNITS: [UnitFile; 2] = [
+    UnitFile {
+        name: "raidloom-scrub@.service",
+        text: include_str!("../../../packaging/raidloom-scrub@.service"),
+    },
+    UnitFile {
+        name: "raidloom-scrub@.timer",
+        text: include_str!("../../../packaging/raidloom-scrub@.timer"),
+    },
+];
+/// Where units name the program.
 const UNIT_PROGRAM: &str = "/usr/local/bin/raidloom";
+/// Where a unit that is enabled has a link of its name; see systemctl(1).
+const ENABLED_FOLDERS: [&str; 2] = ["etc/systemd/system", "run/systemd/system"];
+/// What the units' `[Install]` sections name.
+const AT_BOOT: &str = "multi-user.target.wants";
+const BY_TIME: &str = "timers.target.wants";
 /// Where systemd looks for units, the first of which counts; see systemd.unit(5).
 const UNIT_FOLDERS: [&str; 5] = [
     "etc/systemd/system",
@@ -49,6 +75,12 @@ const RULE_FOLDERS: [&str; 5] = [
 ];
 /// md's configuration: Debian's place, and that of others; see mdadm.conf(5).
 const MD_CONFIGURATIONS: [&str; 2] = ["etc/mdadm/mdadm.conf", "etc/mdadm.conf"];
+/// What follows the array's name in the comment above a line that raidloom has added there.
+const MD_NOTE: &str = ": raidloom serves it, from ";
+
+/// Names the folder that stands for `/` where units, rules of udev and md's configuration are
+/// looked for: tests have one of their own.
+const ROOT_VARIABLE: &str = "RAIDLOOM_SYSTEM_ROOT";
 
 /// Where configurations and units are, and what starts these.
 #[derive(Clone, Debug)]
@@ -71,13 +103,24 @@ pub struct MdException {
     made: bool,
 }
 
+/// When the members of an array are compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ScrubCalendar {
+    /// Whether it is done once a month.
+    pub is_monthly: bool,
+    /// When the calendar has begun one last, in seconds since 1970.
+    pub last_unix_seconds: Option<u64>,
+    /// When it begins the next.
+    pub next_unix_seconds: Option<u64>,
+}
+
 impl Boot {
     /// Those of this machine; `program` is raidloom's own.
     #[must_use]
     pub fn here(program: &Path) -> Boot {
         Boot {
             configurations: configurations(),
-            root: PathBuf::from("/"),
+            root: std::env::var_os(ROOT_VARIABLE).map_or_else(|| PathBuf::from("/"), PathBuf::from),
             systemctl: PathBuf::from("systemctl"),
             update_initramfs: system::program("update-initramfs"),
             program: program.to_owned(),
@@ -128,19 +171,198 @@ impl Boot {
     /// # Errors
     /// What the service manager says. Then it is not started at boot.
     pub fn enable(&self, name: &str) -> Result<(), Error> {
-        let is_there = |folder: &str| self.root.join(folder).join(UNIT_FILE).exists();
-        if !UNIT_FOLDERS.iter().any(|folder| is_there(folder)) {
-            let unit = UNIT.replace(UNIT_PROGRAM, &self.program.display().to_string());
-            write_whole(&self.root.join(UNIT_FOLDERS[0]).join(UNIT_FILE), unit.as_bytes())?;
-        }
         let unit = unit_name(name);
         // Started by a call of its own: a quiet one does not say why it failed.
-        let calls = [&["daemon-reload"][..], &["enable", "--quiet", &unit], &["start", &unit]];
-        calls.into_iter().try_for_each(|words| self.tell(words)).map_err(|error| {
+        self.start_at_boot(name).and_then(|()| self.tell(&["start", &unit])).map_err(|error| {
             let undone = self.disable(name).err();
             let left = undone.map_or(String::new(), |undone| format!("; {undone}"));
             error.and_then_some(left).then(format!("`systemctl status {unit}` says more"))
         })
+    }
+
+    /// Has the service manager start the array of a configuration whenever the machine starts.
+    /// What runs now is left as it is.
+    ///
+    /// # Errors
+    /// What the service manager says.
+    pub fn start_at_boot(&self, name: &str) -> Result<(), Error> {
+        self.install(&UNIT)?;
+        self.tell(&["daemon-reload"])?;
+        self.tell(&["enable", "--quiet", &unit_name(name)])
+    }
+
+    /// The opposite of [`Boot::start_at_boot`]: what runs now is left as it is.
+    ///
+    /// # Errors
+    /// What the service manager says.
+    pub fn start_no_more(&self, name: &str) -> Result<(), Error> {
+        self.tell(&["disable", "--quiet", &unit_name(name)])
+    }
+
+    /// Whether the service manager starts the array of this name with the machine.
+    #[must_use]
+    pub fn starts_at_boot(&self, name: &str) -> bool {
+        self.is_enabled(AT_BOOT, &unit_name(name))
+    }
+
+    /// Has the members of an array compared once a month, or no more.
+    ///
+    /// # Errors
+    /// What the service manager says.
+    pub fn set_scrub_calendar(&self, name: &str, is_monthly: bool) -> Result<(), Error> {
+        let timer = timer_name(name);
+        if !is_monthly {
+            return self.tell(&["disable", "--quiet", "--now", &timer]);
+        }
+        SCRUB_UNITS.iter().try_for_each(|unit| self.install(unit))?;
+        self.tell(&["daemon-reload"])?;
+        self.tell(&["enable", "--quiet", "--now", &timer])
+    }
+
+    /// Whether the members of an array are compared once a month. Costs a look for a link.
+    #[must_use]
+    pub fn is_scrubbed_monthly(&self, name: &str) -> bool {
+        self.is_enabled(BY_TIME, &timer_name(name))
+    }
+
+    /// When the members of an array are compared, as the service manager says.
+    #[must_use]
+    pub fn scrub_calendar(&self, name: &str) -> ScrubCalendar {
+        let is_monthly = self.is_scrubbed_monthly(name);
+        let asked = tool::command(&self.systemctl)
+            .args(["show", "--property=LastTriggerUSec,NextElapseUSecRealtime"])
+            .arg(timer_name(name))
+            // Times of other zones would have names that mean nothing here.
+            .env("TZ", "UTC")
+            .output();
+        let said = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        let said = said.unwrap_or_default();
+        let time = |key: &str| {
+            let values = said.lines().filter_map(|line| line.split_once('='));
+            values.filter(|(name, _)| *name == key).find_map(|(_, value)| time_of(value))
+        };
+        ScrubCalendar {
+            is_monthly,
+            last_unix_seconds: time("LastTriggerUSec"),
+            next_unix_seconds: time("NextElapseUSecRealtime").filter(|_| is_monthly),
+        }
+    }
+
+    fn is_enabled(&self, wanted_by: &str, unit: &str) -> bool {
+        let link = |folder: &str| self.root.join(folder).join(wanted_by).join(unit);
+        ENABLED_FOLDERS.iter().any(|folder| fs::symlink_metadata(link(folder)).is_ok())
+    }
+
+    /// Puts a unit where systemd looks, unless one of its name is there.
+    fn install(&self, file: &UnitFile) -> Result<(), Error> {
+        let is_there = |folder: &str| self.root.join(folder).join(file.name).exists();
+        if UNIT_FOLDERS.iter().any(|folder| is_there(folder)) {
+            return Ok(());
+        }
+        let text = file.text.replace(UNIT_PROGRAM, &self.program.display().to_string());
+        write_whole(&self.root.join(UNIT_FOLDERS[0]).join(file.name), text.as_bytes())
+    }
+
+    /// Has an array that runs started with the machine from now on: its configuration is written
+    /// where there is none, md is told to leave its drives alone, and the unit enabled. What was
+    /// done is taken back where a step fails. The configuration.
+    ///
+    /// # Errors
+    /// Where no service manager is there, or a configuration of its name is of another array; what
+    /// the system says.
+    pub fn take_on(&self, status: &Status, settings: &Settings) -> Result<PathBuf, Error> {
+        let name = &status.name;
+        self.need_service_manager()?;
+        let (file, was_there) = self.configuration_of(name, settings)?;
+        let mut exceptions = Vec::new();
+        let told = self.except_all(status, settings, &mut exceptions);
+        let renewed = told.and_then(|()| match exceptions.is_empty() {
+            true => Ok(()),
+            false => self.renew_initramfs(),
+        });
+        renewed.and_then(|()| self.start_at_boot(name)).map_err(|error| {
+            let removed = exceptions.iter().filter_map(|one| self.remove_md_exception(one).err());
+            let mut left: Vec<String> = removed.map(|error| error.to_string()).collect();
+            if !was_there && let Err(error) = fs::remove_file(&file) {
+                left.push(format!("{}: {error}", file.display()));
+            }
+            let left: String = left.iter().map(|one| format!("; {one}")).collect();
+            error.and_then_some(left)
+        })?;
+        Ok(file)
+    }
+
+    /// Refuses where nothing starts units here.
+    ///
+    /// # Errors
+    /// A refusal that says what it takes.
+    pub fn need_service_manager(&self) -> Result<(), Error> {
+        match self.has_service_manager() {
+            true => Ok(()),
+            false => Err(Error::refused(catalogue::NO_SERVICE_MANAGER)),
+        }
+    }
+
+    /// The configuration of an array that runs, and whether it was there: one that says the same, or
+    /// one that is written.
+    fn configuration_of(&self, name: &str, settings: &Settings) -> Result<(PathBuf, bool), Error> {
+        let file = self.configurations.join(format!("{name}.toml"));
+        if !file.exists() {
+            // What was for its first start alone is not for the next one.
+            let settings = Settings {
+                name: None,
+                create: false,
+                force: false,
+                size: None,
+                ..settings.clone()
+            };
+            return self.write_configuration(name, &settings).map(|file| (file, false));
+        }
+        let known = Settings::read(&file)?;
+        let stack = |one: &Settings| stack::parse(&one.stack).ok().map(|node| node.to_string());
+        if stack(&known) == stack(settings)
+            && known.name.as_deref().is_none_or(|known| known == name)
+        {
+            return Ok((file, true));
+        }
+        Err(Error::refused(catalogue::CONFIGURATION_OF_ANOTHER).at(file.display()))
+    }
+
+    /// Tells md to leave the arrays of a stack alone whose members are drives, where it would take
+    /// them.
+    fn except_all(
+        &self,
+        status: &Status,
+        settings: &Settings,
+        exceptions: &mut Vec<MdException>,
+    ) -> Result<(), Error> {
+        let on_devices =
+            settings.tree()?.leaves().into_iter().filter_map(Node::file_path).any(|path| {
+                fs::metadata(path).is_ok_and(|data| data.file_type().is_block_device())
+            });
+        if !on_devices || !self.md_assembles() {
+            return Ok(());
+        }
+        for array in &status.arrays {
+            if !self.has_exception(&array.array_uuid) {
+                exceptions.push(self.except(&status.name, &array.array_uuid)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether md's configuration has it leave an array alone.
+    #[must_use]
+    pub fn is_excepted_from_md(&self, set_uuid: &[u8; 16]) -> bool {
+        self.has_exception(&uuid_text(set_uuid))
+    }
+
+    fn has_exception(&self, uuid: &str) -> bool {
+        let has = |file: &&str| {
+            let text = fs::read_to_string(self.root.join(file)).unwrap_or_default();
+            text.lines().any(|line| line == exception_line(uuid))
+        };
+        MD_CONFIGURATIONS.iter().any(|file| has(&file))
     }
 
     /// Whether md assembles an array by itself when its drives have come or their superblocks were
@@ -156,6 +378,10 @@ impl Boot {
     /// # Errors
     /// When the configuration cannot be written.
     pub fn except_from_md(&self, name: &str, set_uuid: &[u8; 16]) -> Result<MdException, Error> {
+        self.except(name, &uuid_text(set_uuid))
+    }
+
+    fn except(&self, name: &str, uuid: &str) -> Result<MdException, Error> {
         let [debian, other] = MD_CONFIGURATIONS.map(|file| self.root.join(file));
         let is_debian = debian.parent().is_some_and(Path::is_dir);
         let file = if is_debian { debian } else { other };
@@ -167,13 +393,35 @@ impl Boot {
         };
         let begin = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
         let lines = format!(
-            "{begin}# {name}: raidloom serves it, from {}.\nARRAY <ignore> UUID={}\n",
+            "{begin}# {name}{MD_NOTE}{}.\n{}\n",
             self.configurations.join(format!("{name}.toml")).display(),
-            uuid_text(set_uuid)
+            exception_line(uuid)
         );
         let mut end = OpenOptions::new().append(true).create(true).open(&file).map_err(failed)?;
         end.write_all(lines.as_bytes()).and_then(|()| end.sync_all()).map_err(failed)?;
         Ok(MdException { file, lines, made })
+    }
+
+    /// Takes away the line by which md leaves an array alone that is no more, with the comment
+    /// above it, where raidloom has added them; what somebody else wrote about it stays. The files
+    /// that they stood in.
+    ///
+    /// # Errors
+    /// When a configuration cannot be read or written.
+    pub fn forget_md_exception(&self, set_uuid: &[u8; 16]) -> Result<Vec<PathBuf>, Error> {
+        let mut changed = Vec::new();
+        for file in MD_CONFIGURATIONS.map(|file| self.root.join(file)) {
+            let text = match fs::read_to_string(&file) {
+                Ok(text) => text,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(Error::from_io(file.display(), &error)),
+            };
+            if let Some(rest) = without_exception(&text, &uuid_text(set_uuid)) {
+                write_named(&file, rest.as_bytes())?;
+                changed.push(file);
+            }
+        }
+        Ok(changed)
     }
 
     /// Takes the lines away again, and the file that was made for them.
@@ -219,6 +467,37 @@ impl Boot {
     }
 }
 
+/// The line of mdadm.conf(5) by which md leaves an array alone.
+fn exception_line(uuid: &str) -> String {
+    format!("ARRAY <ignore> UUID={uuid}")
+}
+
+/// A configuration of md without the lines that [`Boot::except_from_md`] has added for an array;
+/// none where they do not stand in it.
+fn without_exception(text: &str, uuid: &str) -> Option<String> {
+    let own = exception_line(uuid);
+    let mut lines = text.split_inclusive('\n').peekable();
+    let (mut rest, mut found) = (String::new(), false);
+    while let Some(line) = lines.next() {
+        let follows = lines.peek().is_some_and(|next| next.trim_end_matches('\n') == own);
+        if follows && line.starts_with("# ") && line.contains(MD_NOTE) {
+            lines.next();
+            found = true;
+        } else {
+            rest.push_str(line);
+        }
+    }
+    found.then_some(rest)
+}
+
+/// A time as systemctl(1) shows it in UTC, `Tue 2026-12-01 03:12:44 UTC`, in seconds since 1970;
+/// none for `n/a`.
+fn time_of(text: &str) -> Option<u64> {
+    let mut words = text.split_whitespace().skip(1);
+    let (date, time) = (words.next()?, words.next()?);
+    facts::unix_seconds_of(&format!("{date}T{time}Z"))
+}
+
 /// Runs a program of the system's to its end.
 fn run(program: &Path, words: &[&str]) -> Result<(), Error> {
     let called = || {
@@ -243,6 +522,11 @@ pub fn unit_name(name: &str) -> String {
     format!("raidloom@{name}.service")
 }
 
+/// The timer by which an array of this name is gone over.
+fn timer_name(name: &str) -> String {
+    format!("raidloom-scrub@{name}.timer")
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
@@ -257,8 +541,9 @@ mod tests {
         fs::create_dir_all(folder.join("etc/systemd/system")).unwrap();
         let systemctl = folder.join("systemctl");
         let script = format!(
-            "#!/bin/sh\necho \"$@\" >>{0}/told\ncase $1 in start) echo no luck >&2; \
-             exit {start_ends_with};; esac\n",
+            "#!/bin/sh\ncase $1 in show) echo \"LastTriggerUSec=Sun 2026-11-01 03:12:44 $TZ\"; \
+             echo NextElapseUSecRealtime=n/a; exit;; esac\necho \"$@\" >>{0}/told\n\
+             case $1 in start) echo no luck >&2; exit {start_ends_with};; esac\n",
             folder.display()
         );
         fs::write(&systemctl, script).unwrap();
@@ -314,7 +599,7 @@ mod tests {
         let elsewhere = Boot { configurations: folder.path().to_owned(), ..boot.clone() };
         assert!(!elsewhere.has_service_manager(), "a unit would not find them");
         boot.enable("tank").unwrap();
-        let unit = fs::read_to_string(folder.path().join("etc/systemd/system").join(UNIT_FILE));
+        let unit = fs::read_to_string(folder.path().join("etc/systemd/system").join(UNIT.name));
         let unit = unit.unwrap();
         assert!(unit.contains("ExecStart=/opt/raidloom array start --foreground %i\n"), "{unit}");
         assert!(!unit.contains(UNIT_PROGRAM), "{unit}");
@@ -327,9 +612,9 @@ mod tests {
         let other = folder.path().join("other");
         let boot = machine(&other, 0);
         fs::create_dir_all(other.join("usr/lib/systemd/system")).unwrap();
-        fs::write(other.join("usr/lib/systemd/system").join(UNIT_FILE), "packaged").unwrap();
+        fs::write(other.join("usr/lib/systemd/system").join(UNIT.name), "packaged").unwrap();
         boot.enable("tank").unwrap();
-        assert!(!other.join("etc/systemd/system").join(UNIT_FILE).exists());
+        assert!(!other.join("etc/systemd/system").join(UNIT.name).exists());
     }
 
     #[test]
@@ -364,6 +649,65 @@ mod tests {
         let renewing = Boot { update_initramfs: Some(boot.systemctl.clone()), ..boot };
         renewing.renew_initramfs().unwrap();
         assert_eq!(fs::read_to_string(folder.path().join("told")).unwrap(), "-u\n");
+    }
+
+    /// "exactly that line; a line of somebody else's with the same name stays".
+    #[test]
+    fn of_mds_configuration_only_the_line_that_was_added_is_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let boot = machine(folder.path(), 0);
+        fs::create_dir_all(folder.path().join("etc/mdadm")).unwrap();
+        let file = folder.path().join("etc/mdadm/mdadm.conf");
+        // Somebody else's: of the same name, and of the same array without the comment.
+        let others = format!(
+            "HOMEHOST <system>\n# tank is mine\nARRAY /dev/md/tank UUID={0}\n{1}\n",
+            uuid_text(&[9; 16]),
+            exception_line(&uuid_text(&[1; 16])),
+        );
+        fs::write(&file, &others).unwrap();
+        boot.except_from_md("tank", &[1; 16]).unwrap();
+        boot.except_from_md("other", &[2; 16]).unwrap();
+        let with_both = fs::read_to_string(&file).unwrap();
+        assert_eq!(boot.forget_md_exception(&[3; 16]).unwrap(), [""; 0].map(PathBuf::from));
+        assert_eq!(fs::read_to_string(&file).unwrap(), with_both);
+        assert_eq!(boot.forget_md_exception(&[1; 16]).unwrap(), [file.clone()]);
+        let rest = fs::read_to_string(&file).unwrap();
+        assert!(rest.starts_with(&others) && !rest.contains("# tank:"), "{rest}");
+        assert!(rest.contains("# other: "), "{rest}");
+        assert_eq!(boot.forget_md_exception(&[2; 16]).unwrap(), [file.clone()]);
+        assert_eq!(fs::read_to_string(&file).unwrap(), others);
+    }
+
+    #[test]
+    fn a_calendar_is_what_the_service_manager_says() {
+        assert_eq!(time_of("Tue 2026-12-01 03:12:44 UTC"), Some(1_796_094_764));
+        for none in ["n/a", "", "Tue 2026-13-01 03:12:44 UTC", "0"] {
+            assert_eq!(time_of(none), None, "{none}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let boot = machine(folder.path(), 0);
+        let last = ScrubCalendar {
+            is_monthly: false,
+            last_unix_seconds: Some(1_793_502_764),
+            next_unix_seconds: None,
+        };
+        assert_eq!(boot.scrub_calendar("tank"), last);
+        boot.set_scrub_calendar("tank", true).unwrap();
+        let units = folder.path().join("etc/systemd/system");
+        let unit = fs::read_to_string(units.join("raidloom-scrub@.service")).unwrap();
+        assert!(unit.contains("ExecStart=/opt/raidloom array scrub --wait %i\n"), "{unit}");
+        assert!(units.join("raidloom-scrub@.timer").exists());
+        let told = fs::read_to_string(folder.path().join("told")).unwrap();
+        assert!(told.ends_with("enable --quiet --now raidloom-scrub@tank.timer\n"), "{told}");
+        assert!(!boot.starts_at_boot("tank") && !boot.is_scrubbed_monthly("tank"));
+        for (wants, unit) in
+            [(AT_BOOT, "raidloom@tank.service"), (BY_TIME, "raidloom-scrub@tank.timer")]
+        {
+            fs::create_dir(units.join(wants)).unwrap();
+            // As systemctl makes it: it need not lead anywhere from here.
+            std::os::unix::fs::symlink("/nowhere", units.join(wants).join(unit)).unwrap();
+        }
+        assert!(boot.starts_at_boot("tank") && boot.scrub_calendar("tank").is_monthly);
     }
 
     #[test]

@@ -54,6 +54,12 @@ words::catalogue! {
     REMOTE_ALREADY: "it is a member or a spare already; `raidloom array remove` lets go of one that has failed",
         "すでにメンバーまたはスペアです。故障したものは `raidloom array remove` で取り外せます";
 
+    // What starts an array with the machine.
+    NO_SERVICE_MANAGER: "nothing starts it with the machine: that takes systemd, root, and configurations in /etc/raidloom",
+        "マシンの起動時に開始する仕組みがありません。systemd、root 権限、/etc/raidloom の設定ファイルが必要です";
+    CONFIGURATION_OF_ANOTHER: "it says another stack than the one that runs under this name; start the array by its configuration, or move that away",
+        "この名前で動作しているものと異なるスタックが書かれています。設定ファイルからアレイを起動するか、設定ファイルを移してください";
+
     // What is mounted, attached or made.
     MOUNTED_FROM: "it is mounted at {point}; `{advice}` unmounts it", "{point} にマウントされています。`{advice}` でアンマウントできます";
     NOTHING_IS_MOUNTED: "nothing is mounted from it", "何もマウントされていません";

@@ -150,6 +150,7 @@ impl MemberTable {
             }
             Command::Wait { array } => return Ok(waited(upkeep, self.array(array.as_deref())?)),
             Command::Status
+            | Command::Settings
             | Command::Log { .. }
             | Command::Stop
             | Command::Mount { .. }

@@ -36,7 +36,7 @@ mod upkeep;
 mod usability;
 mod watch;
 
-pub use boot::{Boot, MdException, unit_name};
+pub use boot::{Boot, MdException, ScrubCalendar, unit_name};
 pub use client::{Client, statuses};
 pub use incremental::{ConfiguredArray, Readiness, configured};
 pub use launch::{FreshArray, Launch, LaunchedServer, ServeWith};

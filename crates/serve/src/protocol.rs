@@ -25,6 +25,8 @@ pub struct Request {
 pub enum Command {
     /// What it serves and how that fares.
     Status,
+    /// What it was started with, as a configuration has it.
+    Settings,
     /// End, unless something is mounted from it.
     Stop,
     /// Mount the file system on it, whichever that is, or of a kind, which is made first where

@@ -278,6 +278,7 @@ impl Server {
             name: self.name.clone(),
             process: std::process::id(),
             usability: Some(self.usability()),
+            is_measured: self.starter.is_some(),
             stack: self.device.describe().to_string(),
             size_bytes: info.size_bytes,
             block_bytes: info.block_bytes,
@@ -458,6 +459,7 @@ impl Server {
         debug!(server = self.name, ?command, "asked");
         match command {
             Command::Status => return Ok(json!(self.status())),
+            Command::Settings => return Ok(json!(self.settings)),
             // Other commands may be carried out meanwhile.
             Command::Wait { .. } => return self.exchange(command),
             Command::Log { filter } => {

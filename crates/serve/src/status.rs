@@ -19,6 +19,9 @@ pub struct Status {
     /// What can be done with it. A server of an earlier version does not say.
     #[serde(flatten)]
     pub usability: Option<Usability>,
+    /// Whether it serves a run, which measures it and with which it ends.
+    #[serde(default)]
+    pub is_measured: bool,
     /// The stack, as text.
     pub stack: String,
     /// Its size in bytes.

@@ -481,7 +481,10 @@ impl StackUpkeep {
             while let Some(notice) = array.scheduler.as_mut().and_then(SyncScheduler::poll) {
                 news.push(told(&notice));
                 if let Notice::Ended(outcome) = notice {
-                    let work = WorkStatus::from(&outcome.progress);
+                    let work = WorkStatus {
+                        ended_unix_seconds: Some(facts::unix_seconds()),
+                        ..WorkStatus::from(&outcome.progress)
+                    };
                     let action = &outcome.progress.action;
                     if matches!(action, SyncAction::Check(_) | SyncAction::Repair(_)) {
                         scrub = Some(work.clone());

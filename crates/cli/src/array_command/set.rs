@@ -3,9 +3,10 @@
 use block::size_text;
 use clap::Args;
 use serde_json::{Map, Value, json};
-use serve::{Client, Command, Runtime, Status};
+use serve::{Boot, Client, Command, Runtime, Status};
 
-use crate::catalogue;
+use super::start::serve_with;
+use crate::catalogue::{self, say, statement};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -33,6 +34,10 @@ struct Settings {
     cache_bytes: Option<u64>,
     /// Which cache, where several are in memory.
     cache: Option<usize>,
+    /// Whether it is started with the machine.
+    starts_at_boot: Option<bool>,
+    /// Whether its members are compared once a month.
+    is_scrubbed: Option<bool>,
 }
 
 impl Settings {
@@ -52,6 +57,10 @@ impl Settings {
                     settings.cache =
                         Some(number.map_err(|_| Failure::usage(catalogue::CACHE_NUMBER).at(word))?);
                 }
+                "start_at_boot" => {
+                    settings.starts_at_boot = Some(one_of(word, value, ["no", "yes"])?);
+                }
+                "scrub" => settings.is_scrubbed = Some(one_of(word, value, ["never", "monthly"])?),
                 _ => return Err(unknown(word)),
             }
         }
@@ -64,6 +73,16 @@ impl Settings {
 
 fn unknown(word: &str) -> Failure {
     Failure::usage(catalogue::SET_KEYS).at(word)
+}
+
+/// Whether a value is the second of two words.
+fn one_of(word: &str, value: &str, words: [&str; 2]) -> Result<bool, Failure> {
+    let place = words.iter().position(|known| *known == value);
+    let said = || {
+        let either = statement!(catalogue::EITHER_WORD, one = words[1], other = words[0]);
+        Failure::usage(either).at(word)
+    };
+    place.map(|place| place == 1).ok_or_else(said)
 }
 
 /// Sets what is named, or shows all of it.
@@ -99,7 +118,7 @@ pub(super) fn set(output: &Output, arguments: &SetArguments) -> Result<(), Failu
         document.insert("speeds".to_owned(), Value::Array(speeds));
     }
     if shows || settings.log.is_some() {
-        let done = client.ask(Command::Log { filter: settings.log })?;
+        let done = client.ask(Command::Log { filter: settings.log.clone() })?;
         lines.push(format!("logs {}", done["filter"].as_str().unwrap_or_default()));
         document.insert("log".to_owned(), done["filter"].clone());
     }
@@ -109,6 +128,7 @@ pub(super) fn set(output: &Output, arguments: &SetArguments) -> Result<(), Failu
         lines.push(format!("cache resized to {}", size_text(bytes)));
         document.insert("cache".to_owned(), done);
     }
+    at_boot(&mut client, &settings, status.as_ref(), (&mut document, &mut lines))?;
     if let Some(status) = &status {
         caches(status, &mut document, &mut lines);
     }
@@ -118,6 +138,61 @@ pub(super) fn set(output: &Output, arguments: &SetArguments) -> Result<(), Failu
     let lines: Vec<String> =
         lines.iter().map(|line| format!("{}: {line}", arguments.name)).collect();
     output.result(&lines.join("\n"))
+}
+
+/// What the service manager does about it: set as was said, and shown where nothing is set.
+fn at_boot(
+    client: &mut Client,
+    settings: &Settings,
+    shown: Option<&Status>,
+    (document, lines): (&mut Map<String, Value>, &mut Vec<String>),
+) -> Result<(), Failure> {
+    if shown.is_none() && settings.starts_at_boot.is_none() && settings.is_scrubbed.is_none() {
+        return Ok(());
+    }
+    let boot = Boot::here(&serve_with()?.program);
+    let name = match shown {
+        // Without a service manager there is nothing to show.
+        Some(_) if !boot.has_service_manager() => return Ok(()),
+        Some(status) => status.name.clone(),
+        None => {
+            boot.need_service_manager()?;
+            set_at_boot(client, settings, &boot)?
+        }
+    };
+    if shown.is_some() || settings.starts_at_boot.is_some() {
+        let starts = boot.starts_at_boot(&name);
+        lines.push(if starts { say!(STARTS_AT_BOOT) } else { say!(STARTS_NOT_AT_BOOT) });
+        document.insert("start_at_boot".to_owned(), json!(starts));
+    }
+    if shown.is_some() || settings.is_scrubbed.is_some() {
+        let calendar = boot.scrub_calendar(&name);
+        lines.push(if calendar.is_monthly { say!(SCRUBBED_MONTHLY) } else { say!(SCRUBBED_NEVER) });
+        document.insert("scrub".to_owned(), json!(calendar));
+    }
+    Ok(())
+}
+
+/// The array's name, once the service manager was told.
+fn set_at_boot(client: &mut Client, settings: &Settings, boot: &Boot) -> Result<String, Failure> {
+    let status = client.status()?;
+    if status.is_measured {
+        return Err(Failure::refused(catalogue::ARRAY_OF_A_RUN).at(&status.name));
+    }
+    match settings.starts_at_boot {
+        Some(true) => {
+            let started_with = client.ask(Command::Settings)?;
+            let started_with = serde_json::from_value(started_with)
+                .map_err(|error| Failure::failed(format!("what it was started with: {error}")))?;
+            boot.take_on(&status, &started_with)?;
+        }
+        Some(false) => boot.start_no_more(&status.name)?,
+        None => (),
+    }
+    if let Some(is_monthly) = settings.is_scrubbed {
+        boot.set_scrub_calendar(&status.name, is_monthly)?;
+    }
+    Ok(status.name)
 }
 
 /// The caches whose size can be set: those in memory.
