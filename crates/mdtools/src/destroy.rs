@@ -17,6 +17,10 @@ pub struct ErasedMember {
     pub source: MemberSource,
     /// What it was, one text for each superblock.
     pub was: Vec<String>,
+    /// The array's identity.
+    pub set_uuid: [u8; 16],
+    /// How many members the array has.
+    pub members: u32,
 }
 
 /// Erases the superblocks of the members, and the heads of their bitmaps. What they hold otherwise
@@ -64,15 +68,20 @@ pub fn destroy<S: Clone + Into<MemberSource>>(
         })
         .collect();
     overwrite(&writes, "erasing its superblock")?;
-    let erased = |examined: &ExaminedPath| ErasedMember {
-        source: examined.source.clone(),
-        was: examined
-            .found
-            .iter()
-            .map(|found| format!("{} of {}", found.superblock.role(), found.superblock.name()))
-            .collect(),
+    let erased = |examined: &ExaminedPath| {
+        let superblock = &examined.found.first()?.superblock;
+        Some(ErasedMember {
+            source: examined.source.clone(),
+            was: examined
+                .found
+                .iter()
+                .map(|found| format!("{} of {}", found.superblock.role(), found.superblock.name()))
+                .collect(),
+            set_uuid: superblock.set_uuid,
+            members: superblock.raid_disks,
+        })
     };
-    Ok(examined.iter().map(erased).collect())
+    Ok(examined.iter().filter_map(erased).collect())
 }
 
 /// Zeroes over the superblocks and the heads of their bitmaps.

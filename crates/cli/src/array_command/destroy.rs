@@ -6,7 +6,10 @@ use clap::Args;
 use host::guard::Guard;
 use mdtools::MemberSource;
 use serde_json::json;
+use serve::Boot;
 
+use crate::array_command;
+use crate::catalogue::say;
 use crate::consent::Consent;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -28,6 +31,7 @@ pub(super) fn destroy(output: &Output, arguments: &DestroyArguments) -> Result<(
     let members: Vec<MemberSource> =
         arguments.paths.iter().map(|path| MemberSource::parse(path)).collect::<Result<_, _>>()?;
     let erased = mdtools::destroy(&guard, &members)?;
+    let forgotten = forget(output, &erased);
     if output.json {
         return output.document(
             &erased
@@ -39,5 +43,26 @@ pub(super) fn destroy(output: &Output, arguments: &DestroyArguments) -> Result<(
     let line = |erased: &mdtools::ErasedMember| {
         format!("{}: its superblock is erased; it was {}", erased.source, erased.was.join(", "))
     };
-    output.result(&erased.iter().map(line).collect::<Vec<_>>().join("\n"))
+    let mut lines: Vec<String> = erased.iter().map(line).collect();
+    match forgotten {
+        Ok(files) => {
+            lines.extend(files.iter().map(|file| say!(MD_LINE_FORGOTTEN, path = file.display())))
+        }
+        Err(error) => output.note(&error.to_string()),
+    }
+    output.result(&lines.join("\n"))
+}
+
+/// Takes the line away by which md leaves the array alone, once no member of it is left. What is
+/// erased is erased, whatever becomes of that.
+fn forget(output: &Output, erased: &[mdtools::ErasedMember]) -> Result<Vec<PathBuf>, Failure> {
+    let Some(first) = erased.first() else { return Ok(Vec::new()) };
+    let boot = Boot::here(&array_command::serve_with()?.program);
+    if erased.len() >= first.members as usize {
+        return Ok(boot.forget_md_exception(&first.set_uuid)?);
+    }
+    if boot.is_excepted_from_md(&first.set_uuid) {
+        output.note(&say!(MD_LINE_STAYS, named = erased.len(), members = first.members));
+    }
+    Ok(Vec::new())
 }

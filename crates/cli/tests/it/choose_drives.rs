@@ -5,8 +5,9 @@
 )]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -50,8 +51,18 @@ impl Shelf {
         command
             .env("RAIDLOOM_RUNTIME_DIR", self.folder.path().join("run"))
             .env("RAIDLOOM_CONFIG_DIR", self.folder.path())
+            // Units, rules of udev and md's configuration are the test's own.
+            .env("RAIDLOOM_SYSTEM_ROOT", self.folder.path().join("machine"))
+            .env("PATH", self.search_path())
             .stdin(Stdio::null());
         command
+    }
+
+    /// Programs of the test's own go before all others.
+    fn search_path(&self) -> OsString {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let all = [self.path("bin")].into_iter().chain(std::env::split_paths(&path));
+        std::env::join_paths(all).unwrap()
     }
 
     fn run(&self, line: &str) -> Output {
@@ -88,6 +99,25 @@ impl Shelf {
         let names: Vec<String> =
             self.drives.iter().map(|drive| drive.path().display().to_string()).collect();
         names.join(" ")
+    }
+
+    /// What somebody has written into md's configuration.
+    const OF_MD: &'static str = "HOMEHOST <system>\n# tank is mine\n";
+
+    /// mdadm with its rule for udev and its configuration, which is returned.
+    fn plant_md(&self) -> PathBuf {
+        let rule = self.path("machine/lib/udev/rules.d/64-md-raid-assembly.rules");
+        let configuration = self.path("machine/etc/mdadm/mdadm.conf");
+        for (file, text) in [(&rule, ""), (&configuration, Shelf::OF_MD)] {
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+        // What an initramfs is made with is not this test's.
+        let program = self.path("bin/update-initramfs");
+        fs::create_dir_all(program.parent().unwrap()).unwrap();
+        fs::write(&program, "#!/bin/sh\n").unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        configuration
     }
 
     /// Signatures of what was on the drives before.
@@ -220,7 +250,9 @@ fn used_drives_are_measured_and_every_layout_is_made_of_them() {
         );
     }
 
-    // Nothing of the run is in the way of what was chosen by it.
+    // Nothing of the run is in the way of what was chosen by it. md would take the drives, and is
+    // told not to.
+    let of_md = shelf.plant_md();
     let make = "choose --from run4 --do --mount mnt";
     let said = shelf.fails(4, make);
     assert_eq!(consents(&said), devices);
@@ -232,6 +264,13 @@ fn used_drives_are_measured_and_every_layout_is_made_of_them() {
         assert!(said.contains("server: tank"), "{pick}: {said}");
         was_used = true;
     }
+    // The last of them is destroyed, and the line that was added for it goes with it.
+    let lines = fs::read_to_string(&of_md).unwrap();
+    let (others, _) = lines.rsplit_once("# tank: ").unwrap();
+    assert_eq!(others, Shelf::OF_MD, "those that it took the place of went before");
+    let said = shelf.ok(&format!("array destroy {} {all}", shelf.names()));
+    assert!(said.contains("the line by which md left it alone is taken away"), "{said}");
+    assert_eq!(fs::read_to_string(&of_md).unwrap(), others);
 }
 
 /// The file system is part of what is measured, and a command of one's own is the work: on the

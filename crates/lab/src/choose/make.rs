@@ -6,7 +6,7 @@
 //!   written
 //! ```
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
@@ -148,6 +148,7 @@ impl MakeRequest<'_> {
         let paths: Vec<PathBuf> =
             create.sources().iter().filter_map(|source| source.path().map(PathBuf::from)).collect();
         guard.check_all(&paths)?;
+        let replaced = replaced_arrays(&guard, create);
         mdtools::create_announced(&guard, create, stop, &mut |created| {
             if let (true, Some(first)) = (on_devices, created.superblocks.first())
                 && self.boot.md_assembles()
@@ -158,7 +159,7 @@ impl MakeRequest<'_> {
         })?;
         // Who serves it opens them itself.
         guard.let_go();
-        Ok(())
+        replaced.iter().try_for_each(|uuid| self.boot.forget_md_exception(uuid).map(|_| ()))
     }
 
     fn go_on(
@@ -299,6 +300,19 @@ impl MakeRequest<'_> {
         let sources: Vec<MemberSource> = create.sources().into_iter().cloned().collect();
         mdtools::destroy(&Guard::new(consent), &sources).map(|_| ())
     }
+}
+
+/// The arrays of which every member is to be overwritten: they are no more then.
+fn replaced_arrays(guard: &Guard, create: &Create) -> Vec<[u8; 16]> {
+    let sources = create.sources().into_iter();
+    let candidates = sources.filter_map(|source| mdtools::examine(guard, source).ok()?.candidate());
+    let mut members: HashMap<[u8; 16], (u32, u32)> = HashMap::new();
+    for candidate in candidates {
+        let superblock = candidate.superblock;
+        let (found, all) = members.entry(superblock.set_uuid).or_default();
+        (*found, *all) = (*found + 1, superblock.raid_disks);
+    }
+    members.into_iter().filter(|(_, (found, all))| found >= all).map(|(uuid, _)| uuid).collect()
 }
 
 /// Whether a file system can be made and mounted here.
