@@ -12,17 +12,40 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use host::files::write_named;
 use host::guard::Guard;
 use host::system;
 use lab::choose::{ChosenLayout, MakeRequest, Member};
+use serde::Serialize;
 use serde_json::json;
 use words::Text;
 
 use crate::catalogue::{self, statement};
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, seconds};
+
+/// What a command is there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum MdStep {
+    /// Erases what the drives hold, and makes the array and the file system on it.
+    Array,
+    /// md's configuration names the array.
+    Configuration,
+    /// What the machine starts from has that too.
+    Initramfs,
+    /// It is mounted, now and whenever the machine has started.
+    Mount,
+}
+
+/// A command of a shell, and what it is there for.
+#[derive(Clone, Debug)]
+pub(super) struct MdCommand {
+    step: MdStep,
+    pub(super) text: String,
+}
 
 /// The files that the commands add lines to.
 const CONFIGURATIONS: [&str; 2] = ["/etc/mdadm/mdadm.conf", "/etc/fstab"];
@@ -35,23 +58,32 @@ pub(super) fn md_commands(
     usable_bytes: u64,
     name: &str,
     mount: Option<&Path>,
-) -> Vec<String> {
+) -> Vec<MdCommand> {
     let device = escape::shell(&device(name));
-    let mut commands = layout.md_commands(usable_bytes, &device, false);
-    commands.push(format!("mdadm --detail --brief {device} >> {}", CONFIGURATIONS[0]));
-    commands.push(format!("{INITRAMFS} -u"));
+    let made = layout.md_commands(usable_bytes, &device, false);
+    let mut commands: Vec<MdCommand> =
+        made.into_iter().map(|text| MdCommand { step: MdStep::Array, text }).collect();
+    let mut add = |step, text| commands.push(MdCommand { step, text });
+    let [configuration, table] = CONFIGURATIONS;
+    let brief = format!("mdadm --detail --brief {device}");
+    add(MdStep::Configuration, appended(&brief, configuration));
+    add(MdStep::Initramfs, format!("{INITRAMFS} -u"));
     if let (Some(kind), Some(folder)) = (layout.file_system, mount) {
         let folder = escape::shell(&folder.to_string_lossy());
-        commands.push(format!("mkdir -p {folder}"));
-        commands.push(format!(
-            "echo \"UUID=$(blkid -s UUID -o value {device}) {folder} {} defaults,nofail 0 2\" \
-             >> {}",
-            kind.kind(),
-            CONFIGURATIONS[1]
-        ));
-        commands.push(format!("mount {folder}"));
+        add(MdStep::Mount, format!("mkdir -p {folder}"));
+        let line = format!(
+            "echo \"UUID=$(blkid -s UUID -o value {device}) {folder} {} defaults,nofail 0 2\"",
+            kind.kind()
+        );
+        add(MdStep::Mount, appended(&line, table));
+        add(MdStep::Mount, format!("mount {folder}"));
     }
     commands
+}
+
+/// What a command says, at the end of a file: the machine may lose its power as soon as it is done.
+fn appended(command: &str, file: &str) -> String {
+    format!("{command} >> {file} && sync {file}")
 }
 
 fn device(name: &str) -> String {
@@ -70,9 +102,10 @@ struct Before {
 pub(super) fn run(
     output: &Output,
     making: &MakeRequest<'_>,
-    commands: &[String],
+    commands: &[MdCommand],
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
+    let begun = Instant::now();
     let device = device(&making.name);
     let paths = check(making, &device)?;
     // What cannot be read could not be put back.
@@ -85,8 +118,8 @@ pub(super) fn run(
         configurations: CONFIGURATIONS.into_iter().map(read).collect::<Result<_, _>>()?,
         has_folder: making.mount.as_ref().is_none_or(|folder| folder.is_dir()),
     };
-    for (number, command) in commands.iter().enumerate() {
-        if command.starts_with(INITRAMFS) && system::program(INITRAMFS).is_none() {
+    for (number, MdCommand { step, text: command }) in commands.iter().enumerate() {
+        if *step == MdStep::Initramfs && system::program(INITRAMFS).is_none() {
             output.note(&format!(
                 "there is no {INITRAMFS} here: an initramfs that starts md's arrays has to be \
                  made anew"
@@ -94,7 +127,7 @@ pub(super) fn run(
             continue;
         }
         match output.json {
-            true => output.progress(&json!({ "step": command }).to_string()),
+            true => output.progress(&json!({ "step": step, "command": command }).to_string()),
             false => output.progress(&format!("$ {command}")),
         }
         let done = match stop.load(Ordering::Relaxed) {
@@ -114,16 +147,27 @@ pub(super) fn run(
             });
         }
     }
+    let taken = begun.elapsed().as_secs_f64();
     if output.json {
         return output.document(&json!({
-            "name": making.name, "device": device, "mount": making.mount, "commands": commands,
+            "name": making.name, "device": device, "mount": making.mount,
+            "commands": texts(commands), "seconds": taken,
         }));
     }
     let mut text = format!("{device} is md's");
     if let Some(folder) = &making.mount {
         text += &format!(", mounted at {}", folder.display());
     }
-    output.result(&format!("{text}, and starts with the machine: {}", CONFIGURATIONS.join(" and ")))
+    output.result(&format!(
+        "{text}, and starts with the machine: {}; all of it took {}",
+        CONFIGURATIONS.join(" and "),
+        seconds(taken)
+    ))
+}
+
+/// The commands as a script has them.
+pub(super) fn texts(commands: &[MdCommand]) -> Vec<&str> {
+    commands.iter().map(|command| command.text.as_str()).collect()
 }
 
 /// Whether everything is there that it takes; the drives. Nothing is written.

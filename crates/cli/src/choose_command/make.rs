@@ -63,8 +63,8 @@ pub(super) fn make(
         .then(|| kernel::md_commands(layout, usable_bytes, &name, mount.as_deref()));
     if let Some(commands) = by_md.as_ref().filter(|_| !consent.is_given()) {
         return match output.json {
-            true => output.document(&json!({ "commands": commands })),
-            false => output.result(&commands.join("\n")),
+            true => output.document(&json!({ "commands": kernel::texts(commands) })),
+            false => output.result(&kernel::texts(commands).join("\n")),
         };
     }
     let serve_with = array_command::serve_with()?;
