@@ -71,6 +71,9 @@ words::catalogue! {
     GOING_ON: "the run is going on in another process{holder}; wait for it or stop it first",
         "この測定は別のプロセス{holder}で実行中です。終了を待つか、先に止めてください";
     HAS_TRIALS: "{path} holds trials already", "{path} にはすでに試行があります";
+    NO_RUN_TO_DELETE: "it is no folder of a run; nothing was removed", "測定結果のフォルダーではありません。何も削除していません";
+    LEFT_BEHIND: "what a killed run has left behind cannot be cleaned up, and nothing was removed",
+        "強制終了した測定の残りを片付けられません。何も削除していません";
     NO_PLAIN_FILE: "it is no plain file", "通常のファイルではありません";
 
     // Drives to choose with.
@@ -83,6 +86,13 @@ words::catalogue! {
     OTHER_CLOCKS: "drives that are measured and modelled ones are on clocks of their own, and not compared: \
         leave out --measure, or the models",
         "実測のドライブとモデルのドライブは時計が異なり、比較できません。--measure かモデルのどちらかを外してください";
+    NO_PRICE: "`{text}` is no price: a number such as 179.90", "`{text}` は価格ではありません。179.90 のような数値を指定してください";
+    PRICE_NEEDED: "--budget takes the price of one behind the name, as in 8 x NAME@180; no price comes with this program",
+        "--budget には 1 台の価格が必要です(例: 8 x NAME@180)。このプログラムは価格を持っていません";
+    ONE_PRICE: "--budget is for drives of one price; ask for each kind by itself",
+        "--budget で指定できるのは同じ価格のドライブだけです。種類ごとに尋ねてください";
+    BUDGET_TOO_SMALL: "no layout is left: --budget {budget} removes every one, for two drives cost {cost}",
+        "構成が残りません: 2 台で {cost} かかるため、--budget {budget} ではどの構成も選べません";
     NAME_DRIVES: "name the drives, as in 4 x {example}", "ドライブを指定してください。例: 4 x {example}";
     ONE_DRIVE: "one drive is no array: name two or more, as in 4 x {example}",
         "1 台ではアレイになりません。2 台以上指定してください。例: 4 x {example}";

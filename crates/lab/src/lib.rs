@@ -38,7 +38,7 @@ pub use cell::open_cell;
 pub use estimate::TimeLeft;
 pub use merge::{MergedRun, merge};
 pub use run::{
-    Extension, NoObserver, Observer, Outcome, Progress, RunEnd, RunOptions, Worker,
+    Extension, NoObserver, Observer, Outcome, Progress, RunEnd, RunOptions, Worker, delete_run,
     end_left_behind, guest_format, own_arrays, read, resume, start, work,
 };
 pub use shard::Shard;

@@ -140,6 +140,17 @@ impl Record {
         ))
     }
 
+    /// Takes the lock of a record without reading it; none where there is no record.
+    pub(crate) fn hold(path: &Path) -> Result<Option<File>, Error> {
+        // A pipe in its place is not waited for.
+        let flags = NO_LINK | rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+        match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+            Ok(file) => lock(&file, path).map(|()| Some(file)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::from_io(path.display(), &error)),
+        }
+    }
+
     /// Appends one trial in one write and starts to sync it, or lets it be synced with those that
     /// follow when the sync under way has ended; [`Record::settle`] waits for all. When the write
     /// fails (a full disk), the half line is taken back, so that what is there stays whole.

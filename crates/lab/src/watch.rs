@@ -211,21 +211,26 @@ pub fn stamp(folder: &Path) -> Stamp {
 }
 
 /// The runs in a folder, in that of runs within it, and the folder itself where it is one; the
-/// latest first.
+/// latest first, by when their plans were written.
 #[must_use]
 pub fn runs_in(folder: &Path) -> Vec<PathBuf> {
-    let is_run = |folder: &PathBuf| folder.join(PLAN).is_file();
+    let begun = |folder: PathBuf| {
+        let data = fs::metadata(folder.join(PLAN)).ok().filter(fs::Metadata::is_file)?;
+        Some((data.modified().ok()?, folder))
+    };
     let within = |folder: PathBuf| {
         fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
     };
-    let mut runs: Vec<PathBuf> = within(folder.to_owned())
+    let mut runs: Vec<(SystemTime, PathBuf)> = within(folder.to_owned())
         .chain(within(folder.join(run::RUNS)))
         .chain([folder.to_owned()])
-        .filter(is_run)
+        .filter_map(begun)
         .collect();
-    // Names begin with the time.
-    runs.sort_by(|left, right| right.file_name().cmp(&left.file_name()));
-    runs
+    // Names by default begin with the time: that tells copies apart that were made at once.
+    runs.sort_by(|(left, left_folder), (right, right_folder)| {
+        right.cmp(left).then_with(|| right_folder.file_name().cmp(&left_folder.file_name()))
+    });
+    runs.into_iter().map(|(_, folder)| folder).collect()
 }
 
 fn whole_blocks(course: &Course<'_>, run: &Run) -> u32 {

@@ -22,8 +22,10 @@ words::catalogue! {
     // What makes no sense.
     NO_PAGE: "there is no such page", "そのようなページはありません";
     SENT: "what was sent", "送られた内容";
-    NAME_A_RUN: "name a run: ?run=", "測定結果を指定してください: ?run=";
+    NAME_A_RUN: "name a run: `run`", "測定結果を指定してください: `run`";
     NO_RUN: "there is no such run here", "そのような測定結果はここにありません";
+    NOTHING_IN_COMMON: "the two runs have no cell in common", "2 つの測定結果に共通する項目がありません";
+    FOLDER_OF_RUNS: "it is the folder of runs itself; nothing was removed", "測定結果を置くフォルダーそのものです。何も削除していません";
     NO_SAVED_PLAN: "there is no such plan", "そのようなプランはありません";
     PLAN_NAME: "a plan's file is called by letters, digits, -, _ and .",
         "プランのファイル名に使えるのは英数字と -、_、. です";
@@ -41,6 +43,7 @@ words::catalogue! {
     ANSWER_UNDER_WAY: "another answer is being worked out: wait for it", "別の答えを計算中です。終わるまで待ってください";
     UNDER_WAY: "something is under way already, and one thing is done at a time: wait for it, or stop it",
         "すでに実行中のものがあります。一度にできるのは 1 つです。終わるまで待つか、止めてください";
+    MEASURED: "a run that goes on measures it; stop the run first", "測定中です。先に測定を止めてください";
     NOT_LOOKED: "the server could not look: this is a mistake in raidloom",
         "サーバーが確認できませんでした: raidloom の不具合です";
     NOT_CARRIED_OUT: "the verb could not be carried out", "コマンドを実行できませんでした";

@@ -108,7 +108,11 @@ impl Changes {
         self.0.making.subscribe()
     }
 
-    fn begin(&self) -> Result<OwnedMutexGuard<()>, Refusal> {
+    /// Begins something that nothing else is done beside, as long as what this returns lives.
+    ///
+    /// # Errors
+    /// A refusal while something is under way.
+    pub(crate) fn begin(&self) -> Result<OwnedMutexGuard<()>, Refusal> {
         let held = Arc::clone(&self.0.busy)
             .try_lock_owned()
             .map_err(|_| Refusal::new(StatusCode::CONFLICT, catalogue::UNDER_WAY))?;

@@ -80,5 +80,7 @@ async fn look(app: Shared, sender: Sender<Event>) {
 }
 
 fn both(app: &App) -> (Value, Value) {
-    (looking::arrays(), app.runs.all())
+    // Which runs go on is asked first: their arrays have no buttons.
+    let runs = app.runs.all();
+    (looking::arrays(&app.machine, &app.runs), runs)
 }

@@ -21,6 +21,7 @@ mod creating;
 mod events;
 mod http;
 mod looking;
+mod machine;
 mod program;
 mod refusal;
 mod routes;
@@ -40,6 +41,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use access::Access;
 use changes::Changes;
 use looking::Runs;
+use machine::Machine;
 
 pub use http::serve_text;
 
@@ -62,6 +64,7 @@ pub struct Options {
 struct App {
     access: Access,
     runs: Runs,
+    machine: Machine,
     changes: Changes,
     allow_changes: bool,
     language: Language,
@@ -100,6 +103,7 @@ pub fn serve(
         let app = Arc::new(App {
             access,
             runs: Runs::of(options.runs),
+            machine: Machine::here(&options.program),
             changes: Changes::with(options.program),
             allow_changes: options.allow_changes,
             language: options.language,

@@ -8,15 +8,18 @@ use ::words::{Language, Text};
 use host::Error;
 use lab::watch::{self, RunState, Stage, Stamp};
 use results::analysis::Analysis;
-use serde::Serialize;
+use results::claim::Answer;
+use results::compare::{CellChange, compare};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use serve::{Runtime, Status};
+use serve::{Client, Runtime, Status};
 
 use crate::catalogue;
+use crate::machine::{Machine, is_measured};
 
-/// Arrays that run, as `array status --json` has them, and what could not be asked. What servers
-/// that were killed have left behind is left alone.
-pub(crate) fn arrays() -> Value {
+/// Arrays that run, as `array status --json` has them, what the machine does with each beside, and
+/// what could not be asked. What servers that were killed have left behind is left alone.
+pub(crate) fn arrays(machine: &Machine, runs: &Runs) -> Value {
     let (mut statuses, mut problems): (Vec<Status>, Vec<Text>) = (Vec::new(), Vec::new());
     match Runtime::find() {
         Ok(runtime) => {
@@ -29,7 +32,21 @@ pub(crate) fn arrays() -> Value {
         }
         Err(error) => problems.push(error.text().clone()),
     }
-    json!({ "arrays": statuses, "problems": problems })
+    let machine = machine.look(&statuses, &runs.running());
+    json!({ "arrays": statuses, "machine": machine, "problems": problems })
+}
+
+/// Refuses what would be done with an array that a run measures. An array that cannot be asked is
+/// the verb's to refuse.
+///
+/// # Errors
+/// A refusal with the array's name.
+pub(crate) fn need_unmeasured(name: &str, runs: &Runs) -> Result<(), Error> {
+    let status = Runtime::find().and_then(|runtime| Client::connect(&runtime, name)?.status()).ok();
+    match status.is_some_and(|status| is_measured(&status, &runs.running())) {
+        true => Err(Error::refused(catalogue::MEASURED).at(name)),
+        false => Ok(()),
+    }
 }
 
 /// A run, and what the page calls it.
@@ -45,8 +62,21 @@ struct ListedRun {
     problem: Option<Text>,
 }
 
+/// Two runs that are to be compared.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ComparedRuns {
+    first: String,
+    second: String,
+    /// Whatever differs between their conditions.
+    #[serde(default)]
+    allow: bool,
+}
+
 /// How many runs are shown.
 const RUNS_SHOWN: usize = 100;
+/// How many cells of two runs are shown.
+const CELLS_SHOWN: usize = 300;
 
 /// A run that goes on is not looked at again within so many seconds: its figures are analysed each
 /// time, and it is measuring.
@@ -87,11 +117,12 @@ impl Runs {
     /// How they stand, the latest first.
     pub(crate) fn all(&self) -> Value {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let folders = watch::runs_in(&self.folder);
+        let mut folders = watch::runs_in(&self.folder);
         let more = folders.len().saturating_sub(RUNS_SHOWN);
-        let shown: Vec<ListedRun> = folders
+        folders.truncate(RUNS_SHOWN);
+        known.retain(|folder, _| folders.contains(folder));
+        let mut shown: Vec<ListedRun> = folders
             .into_iter()
-            .take(RUNS_SHOWN)
             .map(|folder| {
                 let (stamp, unix_seconds) = (watch::stamp(&folder), host::facts::unix_seconds());
                 let before = known.get(&folder);
@@ -103,7 +134,60 @@ impl Runs {
                 shown
             })
             .collect();
+        // A run that was copied here is as old as it says itself.
+        let begun = |run: &ListedRun| run.state.as_ref().map(|state| state.started.clone());
+        shown.sort_by_key(|run| std::cmp::Reverse(begun(run)));
         json!({ "folder": self.folder, "runs": shown, "more": more })
+    }
+
+    /// The folders of those that went on when [`Runs::all`] looked last.
+    pub(crate) fn running(&self) -> Vec<PathBuf> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let states = known.values().filter_map(|seen| seen.shown.state.as_ref());
+        let running = states.filter(|state| state.stage == Stage::Running);
+        running.map(|state| state.folder.clone()).collect()
+    }
+
+    /// What `raidloom compare` says of two runs.
+    ///
+    /// # Errors
+    /// When there is no such run, one cannot be read, or they have nothing in common.
+    pub(crate) fn compare(&self, asked: &ComparedRuns) -> Result<Value, Error> {
+        let read = |id: &str| lab::read(&self.find(id)?);
+        let (first, second) = (read(&asked.first)?, read(&asked.second)?);
+        let changes = compare(&first, &second, first.plan.margin, None);
+        if changes.cells.is_empty() {
+            return Err(Error::usage(catalogue::NOTHING_IN_COMMON));
+        }
+        if !changes.differing.is_empty() && !asked.allow {
+            return Ok(json!({ "differing": changes.differing }));
+        }
+        let has_changed =
+            |cell: &&CellChange| matches!(cell.claim.answer, Answer::Ahead | Answer::Behind);
+        let judged = changes.cells.iter().filter(|cell| cell.judged);
+        let others = changes.cells.iter().filter(|cell| !cell.judged).filter(has_changed);
+        let cells: Vec<Value> = judged.chain(others).map(cell_shown).collect();
+        Ok(json!({
+            "differing": changes.differing,
+            "summary": changes.summary,
+            "common_shift": changes.common_shift,
+            "notes": changes.notes,
+            "more": cells.len().saturating_sub(CELLS_SHOWN),
+            "cells": cells.into_iter().take(CELLS_SHOWN).collect::<Vec<_>>(),
+        }))
+    }
+
+    /// Deletes a run, as [`lab::delete_run`] does it; what lies in its folder besides and was left.
+    ///
+    /// # Errors
+    /// As there, and when there is no such run here, or it is the folder of runs itself.
+    pub(crate) fn delete(&self, id: &str) -> Result<Value, Error> {
+        let folder = self.find(id)?;
+        if folder == self.folder {
+            return Err(Error::refused(catalogue::FOLDER_OF_RUNS).at(folder.display()));
+        }
+        let left = lab::delete_run(&folder)?;
+        Ok(json!({ "deleted": folder, "left": left }))
     }
 
     fn look(&self, folder: &Path) -> ListedRun {
@@ -142,6 +226,21 @@ impl Runs {
         let analysis = lab::alone::with_starts(&folder, &run, results::analyse(&run));
         Ok(::words::in_language(language, || report::html(&run, &analysis)))
     }
+}
+
+/// A cell of two runs, as the page shows it.
+fn cell_shown(cell: &CellChange) -> Value {
+    json!({
+        "settings": cell.settings.values().collect::<Vec<_>>(),
+        "workload": cell.workload,
+        "metric": cell.claim.metric,
+        "judged": cell.judged,
+        "medians": cell.medians,
+        "ratio": cell.claim.ratio,
+        "interval": cell.claim.shown_interval(),
+        "better": cell.claim.better,
+        "answer": cell.claim.answer,
+    })
 }
 
 /// What the report of a run says first, in every language.

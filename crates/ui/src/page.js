@@ -160,6 +160,13 @@ const lostOf = (array) => (array.missing ?? []).filter((part) => part.told_by ==
 const tag = (text, kind) => h("span", { class: `tag ${kind}` }, t(text));
 const fact = (name, ...value) => h("div", {}, h("dt", {}, t(name)), h("dd", {}, ...value));
 const button = (text, data, attributes) => h("button", { type: "button", ...Object.fromEntries(Object.entries(data).map(([key, value]) => [`data-${key}`, value])), ...attributes }, text);
+// What this machine does with an array, beside its status; a run that measures it lets nothing else be done with it.
+const onMachine = (array) => arrays.machine?.[array.name] ?? { space: [], starts_at_boot: null, scrubs: null, last_scrub_unix_seconds: null, is_measured: false };
+const mayChange = (array) => about.allow_changes && !onMachine(array).is_measured;
+function dateOf(seconds) {
+  const date = new Date(1000 * seconds), two = (number) => String(number).padStart(2, "0");
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+}
 const memberName = (name) => (name ?? "").replace(/^file:/, "");
 
 function showArrays() {
@@ -185,13 +192,17 @@ function arrayCard(array) {
   const busy = array.arrays.find((one) => one.work)?.work;
   return h("article", { class: "card", "data-key": `${array.name} ${array.process}`, "aria-label": t("Array {name}", array) },
     h("div", { class: "head" }, h("h3", {}, array.name), tag(word, kind), busy ? h("span", { class: "soft" }, t(busy.kind)) : null,
-      about.allow_changes ? button(t("Stop"), { act: JSON.stringify({ verb: "stop", name: array.name }), sure: t("Really stop {name}?", array) }) : null),
+      mayChange(array) ? button(t("Stop"), { act: JSON.stringify({ verb: "stop", name: array.name }), sure: t("Really stop {name}?", array) }) : null),
     h("dl", { class: "facts" },
       fact("Size", bytes(array.size_bytes), array.read_only ? t(", read-only") : ""),
       fact("At", h("span", { class: "path" }, at)),
       array.mounts.length ? fact("Mounted", h("span", { class: "path" }, array.mounts.join(", "))) : null,
+      onMachine(array).space.map((space) => spaceOf(space, array)),
+      upkeepOf(array),
       fact("Members read", rate(late(course, "read"))),
       fact("Members written", rate(late(course, "written")))),
+    onMachine(array).is_measured ? h("p", { class: "soft" }, t("A run measures it: nothing else is done with it until that has ended.")) : null,
+    byItself(array),
     courseOf(course),
     array.arrays.map((one) => membersOf(array, one)),
     lostOf(array).map((part) => h("p", { class: "warn" }, [part.name, part.cause].filter(Boolean).join(": "))),
@@ -200,6 +211,36 @@ function arrayCard(array) {
     array.notes.map((note) => h("p", { class: "soft" }, note)),
     array.events.length ? h("details", { "data-key": "events" }, h("summary", {}, t("What has happened ({count})", { count: array.events.length })), h("ul", {}, array.events.slice(-20).reverse().map((event) => h("li", {}, `${event.array}: ${event.text}`)))) : null,
     h("details", { "data-key": "stack" }, h("summary", {}, t("Stack text")), h("p", { class: "path" }, array.stack)));
+}
+// As df counts: what is kept for root is neither used nor free.
+function spaceOf(space, array) {
+  const share = space.used_bytes / Math.max(1, space.used_bytes + space.free_bytes);
+  const text = `${t("{used} of {size}", { used: bytes(space.used_bytes), size: bytes(space.size_bytes) })} (${percent(share)})`;
+  return fact("Used space", h("span", {}, text, array.mounts.length > 1 ? h("span", { class: "word path" }, space.folder) : null));
+}
+// A month, after which members should be compared again.
+const SCRUB_SECONDS = 31 * 86400;
+const canScrub = (array) => array.arrays.some((one) => !["raid0", "linear"].includes(one.level));
+function upkeepOf(array) {
+  const { starts_at_boot: starts, scrubs, last_scrub_unix_seconds: last } = onMachine(array);
+  const due = () => {
+    if (scrubs?.is_monthly) return scrubs.next_unix_seconds ? dateOf(scrubs.next_unix_seconds) : t("once a month");
+    if (!last) return h("span", { class: "warn" }, t("due"));
+    const then = last + SCRUB_SECONDS, date = dateOf(then);
+    return then > Date.now() / 1000 ? t("due on {date}", { date }) : h("span", { class: "warn" }, t("due since {date}", { date }));
+  };
+  return [
+    fact("Starts with the machine", starts === null ? t("no: that takes systemd and root") : starts ? t("yes") : t("no")),
+    canScrub(array) ? [fact("Last check", last ? dateOf(last) : t("none known")), fact("Next check", due())] : null,
+  ];
+}
+// What the machine is to do without being asked.
+function byItself(array) {
+  const { starts_at_boot: starts, scrubs } = onMachine(array), { name } = array;
+  if (!mayChange(array) || starts === null) return null;
+  return h("p", { class: "row", "data-key": "by-itself" },
+    button(t(starts ? "Start it with the machine no more" : "Start it with the machine"), { act: JSON.stringify({ verb: "start-at-boot", name, starts: !starts }), sure: t(starts ? "Really start {name} with the machine no more?" : "Really start {name} with the machine?", array) }),
+    canScrub(array) ? button(t(scrubs.is_monthly ? "Check it once a month no more" : "Check it once a month"), { act: JSON.stringify({ verb: "scrub-calendar", name, monthly: !scrubs.is_monthly }) }) : null);
 }
 function workOf(work) {
   const share = work.done_bytes / Math.max(1, work.total_bytes);
@@ -212,7 +253,7 @@ const MEMBERS = { online: "good", rebuild: "warn", incomplete: "warn", failed: "
 function membersOf(array, one) {
   const can = (verb, member) => ({ verb, name: array.name, array: one.name, member: String(member.slot) });
   const acts = (member) => {
-    if (!about.allow_changes || member.slot === null) return null;
+    if (!mayChange(array) || member.slot === null) return null;
     if (["online", "rebuild", "incomplete"].includes(member.state))
       return button(t("Set faulty"), { act: JSON.stringify(can("fail", member)), sure: t("Really set member {slot} faulty?", member) });
     return member.state === "failed" ? button(t("Remove"), { act: JSON.stringify(can("remove", member)), sure: t("Really remove member {slot}?", member) }) : null;
@@ -220,16 +261,16 @@ function membersOf(array, one) {
   const row = (member) => h("tr", {}, h("th", { scope: "row" }, member.slot === null ? "-" : String(member.slot)),
     h("td", {}, h("span", { class: MEMBERS[member.state] }, t(member.state)), member.rebuilt_bytes === null ? "" : ` (${bytes(member.rebuilt_bytes)})`),
     h("td", { class: "path" }, memberName(member.name) || "-", member.cause ? h("span", { class: "word warn" }, member.cause) : null),
-    h("td", { class: "n" }, member.read_errors ?? "-"), about.allow_changes ? h("td", {}, acts(member)) : null);
+    h("td", { class: "n" }, member.read_errors ?? "-"), mayChange(array) ? h("td", {}, acts(member)) : null);
   const column = (text, attributes) => h("th", { scope: "col", ...attributes }, t(text));
   return h("div", { "data-key": one.array_uuid },
     h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": t("Members of {name}", one) }, h("table", {},
       h("caption", {}, list([one.level, one.chunk_bytes ? t("chunk {size}", { size: bytes(one.chunk_bytes) }) : "", one.slots, one.is_clean ? t("clean") : t("active")])),
-      h("thead", {}, h("tr", {}, column("Slot"), column("State"), column("Device"), column("Read errors", { class: "n" }), about.allow_changes ? column("Do") : null)),
+      h("thead", {}, h("tr", {}, column("Slot"), column("State"), column("Device"), column("Read errors", { class: "n" }), mayChange(array) ? column("Do") : null)),
       h("tbody", {}, one.members.map(row)))),
     one.work ? workOf(one.work) : null,
     one.notes.map((note) => h("p", { class: "warn" }, note)),
-    about.allow_changes ? giveTo(array, one) : null);
+    mayChange(array) ? giveTo(array, one) : null);
 }
 function giveTo(array, one) {
   const scrub = (action, text) => button(t(text), { act: JSON.stringify({ verb: "scrub", name: array.name, array: one.name, action }) });
@@ -277,16 +318,18 @@ function showRuns(told) {
   byId("runs-folder").textContent = t("In {folder}", told);
   const none = told.runs.length ? null : h("p", { class: "soft" }, t("None here. "), h("code", {}, "raidloom run PLAN"), t(" makes one."));
   show("runs-list", none, told.runs.map(runCard), told.more ? h("p", { class: "soft" }, t("and {more} older ones", told)) : null);
+  fillCompare(told);
 }
 function runCard(run) {
-  if (run.problem) return h("article", { class: "card", "data-key": run.id, "aria-label": t("Run {id}", run) }, h("h3", {}, run.id), h("p", { class: "bad" }, textOf(run.problem)));
+  const remove = !about.allow_changes || run.stage === "running" || run.id === "." ? null : button(t("Delete"), { delete: run.id, sure: t("Really delete {id} with all its figures?", run) }, { "aria-label": t("Delete {id}", run) });
+  if (run.problem) return h("article", { class: "card", "data-key": run.id, "aria-label": t("Run {id}", run) }, h("div", { class: "head" }, h("h3", {}, run.id), remove), h("p", { class: "bad" }, textOf(run.problem)));
   const [word, kind] = STAGES[run.stage];
   const share = run.trials ? run.trials_finished / run.trials : 0;
   const blocks = run.blocks === null ? t("{blocks} of a race", { blocks: blocksOf(run.blocks_finished) }) : t("{done} of {all}", { done: run.blocks_finished, all: blocksOf(run.blocks) });
   const address = `/report?${new URLSearchParams({ run: run.id, lang: root.lang, token })}`;
   return h("article", { class: "card", "data-key": run.id, "aria-label": t("Run {id}", run) },
     h("div", { class: "head" }, h("h3", {}, run.name), tag(word, kind),
-      run.trials_finished ? h("a", { href: address, target: "_blank", rel: "noopener" }, t(run.stage === "finished" ? "Report" : "Report so far")) : null),
+      run.trials_finished ? h("a", { href: address, target: "_blank", rel: "noopener" }, t(run.stage === "finished" ? "Report" : "Report so far")) : null, remove),
     h("p", { class: "soft" }, t("{id}, begun {time}", { id: run.id, time: run.started.replace("T", " ").replace(/\.\d+/, "") })),
     run.stage === "finished" ? null : h("progress", { max: 1, value: share.toFixed(4), "aria-label": t("Trials of {name}", run) }),
     h("p", {}, list([blocks, t("{done} of {all}", { done: run.trials_finished, all: trialsOf(run.trials) }), run.stage === "finished" ? "" : percent(share), run.trials_flagged ? t("{count} flagged", { count: run.trials_flagged }) : "", run.now ? leftOf(run.now) : ""])),
@@ -338,15 +381,78 @@ function showCourse(told) {
 }
 byId("runs-stop").addEventListener("click", () => ask("/api/run/stop", {}).catch((error) => say(error.message, true)));
 byId("runs-list").addEventListener("click", async (event) => {
-  const pressed = event.target.closest("button[data-resume]");
-  if (!pressed) return;
+  const pressed = event.target.closest("button[data-resume], button[data-delete]");
+  if (!pressed || asks(pressed)) return;
   pressed.disabled = true;
   try {
-    await ask("/api/run", { what: "resume", run: pressed.dataset.resume });
+    if (pressed.dataset.resume) await ask("/api/run", { what: "resume", run: pressed.dataset.resume });
+    else {
+      const { deleted, left } = await ask("/api/run/delete", { run: pressed.dataset.delete });
+      say(list([t("{folder} is deleted", { folder: deleted }), left.length ? t("but for what is not of the run: {names}", { names: left.map((path) => path.split("/").pop()).join(" ") }) : null]));
+    }
   } catch (error) {
     say(error.message, true);
   }
-  pressed.disabled = false;
+  again(pressed);
+});
+
+// Two runs against each other.
+const compareForm = byId("compare");
+let compared = null;
+function fillCompare(told) {
+  const can = told.runs.filter((run) => !run.problem && run.trials_finished);
+  byId("compare-details").hidden = can.length < 2;
+  const texts = can.map((run) => `${run.name} (${run.id})`);
+  for (const [name, place] of [["first", 1], ["second", 0]]) {
+    const field = compareForm.elements[name], was = field.value;
+    // What somebody has chosen stays chosen when another run comes.
+    if (texts.join("\n") === [...field.options].map((option) => option.textContent).join("\n")) continue;
+    field.replaceChildren(...can.map((run, index) => h("option", { value: run.id }, texts[index])));
+    field.value = can.some((run) => run.id === was) ? was : (can[place]?.id ?? "");
+  }
+}
+const AGAINST = { ahead: ["faster", "good"], behind: ["slower", "bad"], same: ["the same", ""], "no answer": ["no answer", "soft"] };
+function showCompared() {
+  show("compared", compared ? comparedOf(compared) : null);
+}
+function comparedOf(told) {
+  const signed = (share) => `${share < 0 ? "" : "+"}${(100 * share).toFixed(1)} %`;
+  const differing = [...new Map(told.differing.map((one) => [one.name, one])).values()];
+  const valueOf = (text) => text || t("not said");
+  const conditions = differing.length ? h("p", { class: "warn" }, t("Made under different conditions: {what}", { what: list(differing.map((one) => `${one.name} (${valueOf(one.first)} / ${valueOf(one.second)})`)) })) : null;
+  if (!told.cells) return [conditions, h("p", {}, h("button", { type: "submit", form: "compare", value: "allow" }, t("Compare them all the same")))];
+  const metricOf = (metric, value) => (metric.endsWith("bytes_per_second") ? rate(value) : metric.endsWith("_seconds") ? `${digits(1000 * value)} ms` : digits(value));
+  const column = (text, kind) => h("th", { scope: "col", class: kind }, t(text));
+  const row = (cell) => {
+    const [word, kind] = AGAINST[cell.answer];
+    return h("tr", {}, h("th", { scope: "row" }, [...cell.settings, cell.workload].join(" "), cell.judged ? null : h("span", { class: "word" }, cell.metric)),
+      ...cell.medians.map((value) => h("td", { class: "n" }, metricOf(cell.metric, value))), h("td", { class: "n" }, cell.ratio.toFixed(3)),
+      h("td", { class: "n" }, cell.interval ? t("{low} to {high}", { low: cell.interval.low.toFixed(3), high: cell.interval.high.toFixed(3) }) : "-"),
+      h("td", {}, h("span", { class: kind }, t(word)), cell.better === "lower" ? h("span", { class: "word" }, t("less is better")) : null));
+  };
+  const { summary, common_shift: shift } = told;
+  return [
+    h("p", {}, t("The second run: {slower} slower, {faster} faster, {same} the same, {no_answer} without an answer.", summary)),
+    shift ? h("p", {}, t("All configurations share {change} ({low} to {high}): the machine, or whatever else changed for all.", { change: signed(shift.change), low: signed(shift.interval.low), high: signed(shift.interval.high) })) : null,
+    conditions,
+    h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": t("Two runs compared") }, h("table", { "aria-label": t("Two runs compared") },
+      h("thead", {}, h("tr", {}, column("What was measured"), column("First", "n"), column("Second", "n"), column("Ratio", "n"), column("Interval", "n"), column("The second is"))),
+      h("tbody", {}, told.cells.map(row)))),
+    told.more ? h("p", { class: "soft" }, t("and {more} more", told)) : null,
+    told.notes.map((note) => h("p", { class: "soft" }, note)),
+  ];
+}
+compareForm.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const { first, second } = compareForm.elements;
+  sayIn(compareForm, "");
+  try {
+    compared = await ask("/api/compare", { first: first.value, second: second.value, allow: event.submitter?.value === "allow" });
+  } catch (error) {
+    compared = null;
+    sayIn(compareForm, error.message);
+  }
+  showCompared();
 });
 
 // Board.
@@ -446,30 +552,39 @@ byId("arrays-list").addEventListener("submit", async (event) => {
     sayIn(form, error.message);
   }
 });
-// What cannot be taken back asks once whether it is meant.
+// What is not to be done by mistake asks once whether it is meant: whether this was the press that is asked about.
+function asks(pressed) {
+  const { sure } = pressed.dataset;
+  if (!sure || pressed.dataset.armed !== undefined) return false;
+  const text = pressed.textContent, label = pressed.getAttribute("aria-label");
+  pressed.dataset.armed = "";
+  pressed.textContent = sure;
+  // What is read aloud is the question, too.
+  pressed.removeAttribute("aria-label");
+  setTimeout(() => {
+    if (pressed.dataset.armed === undefined) return;
+    delete pressed.dataset.armed;
+    pressed.textContent = text;
+    if (label) pressed.setAttribute("aria-label", label);
+  }, 6000);
+  return true;
+}
+// It may be pressed again. Who works by keyboard goes on from here: a button that is off has no focus.
+function again(pressed) {
+  delete pressed.dataset.armed;
+  pressed.disabled = false;
+  if (document.activeElement === document.body) pressed.focus();
+}
 byId("arrays-list").addEventListener("click", async (event) => {
   const pressed = event.target.closest("button[data-act]");
-  if (!pressed) return;
-  const { act: verb, sure } = pressed.dataset;
-  if (sure && pressed.dataset.armed === undefined) {
-    const text = pressed.textContent;
-    pressed.dataset.armed = "";
-    pressed.textContent = sure;
-    setTimeout(() => {
-      if (pressed.dataset.armed === undefined) return;
-      delete pressed.dataset.armed;
-      pressed.textContent = text;
-    }, 6000);
-    return;
-  }
+  if (!pressed || asks(pressed)) return;
   pressed.disabled = true;
   try {
-    await act(JSON.parse(verb));
+    await act(JSON.parse(pressed.dataset.act));
   } catch (error) {
     say(error.message, true);
   }
-  delete pressed.dataset.armed;
-  pressed.disabled = false;
+  again(pressed);
 });
 
 // Plan.
@@ -735,10 +850,24 @@ function showMaking(told) {
     making.stage === "done" ? h("li", {}, t(making.made?.starts_at_boot ? "It is made, runs, and starts with the machine." : "It is made and runs. Nothing starts it with the machine."), " ", h("code", {}, making.made?.configuration ?? "")) : null);
   sayIn(place, textOf(making.error));
   byId("making-stop").hidden = !runs;
+  if (!runs) {
+    byId("making-stop").disabled = false;
+    byId("making-stopping").hidden = true;
+  }
   byId("making-commands").textContent = making.commands.map((command) => `$ ${command}`).join("\n");
   showCreate();
 }
-byId("making-stop").addEventListener("click", () => ask("/api/run/stop", {}).catch((error) => say(error.message, true)));
+byId("making-stop").addEventListener("click", async (event) => {
+  // What is under way comes to its end first: pressed again, it would change nothing.
+  event.target.disabled = true;
+  try {
+    await ask("/api/run/stop", {});
+    byId("making-stopping").hidden = false;
+  } catch (error) {
+    event.target.disabled = false;
+    say(error.message, true);
+  }
+});
 
 // The live parts.
 function listen() {
@@ -793,6 +922,7 @@ function speak(language) {
   tellAbout();
   if (arraysKnown) showArrays();
   if (runs) showRuns(runs);
+  showCompared();
   showCourse(course);
   showBoard();
   showPlan();

@@ -23,6 +23,7 @@ use crate::board::Board;
 use crate::choosing::Asked;
 use crate::creating::{Creation, Erasing};
 use crate::http::Admission;
+use crate::looking::ComparedRuns;
 use crate::refusal::Refusal;
 use crate::verbs::{Measure, SavedPlan, Verb};
 use crate::{Shared, catalogue, events, looking, words};
@@ -57,6 +58,8 @@ pub(crate) fn router(app: Shared) -> Router {
         .route("/api/board/stop", post(stop))
         .route("/api/run", post(run))
         .route("/api/run/stop", post(stop))
+        .route("/api/run/delete", post(delete))
+        .route("/api/compare", post(compare))
         .route("/api/do", post(act))
         .route("/api/create", post(create))
         .route("/api/create/drives", post(erased))
@@ -220,7 +223,29 @@ async fn stop(State(app): State<Shared>) -> Answer {
 async fn act(State(app): State<Shared>, Query(said): Said, body: Bytes) -> Answer {
     app.allows_changes()?;
     let verb: Verb = read(&body)?;
+    if let Some(name) = verb.running_array().map(str::to_owned) {
+        let shared = Shared::clone(&app);
+        beside(move || looking::need_unmeasured(&name, &shared.runs)).await?;
+    }
     Ok(document(&app.changes.act(verb, app.language_of(&said)).await?))
+}
+
+/// What two runs are against each other. Nothing is changed, so it asks for no leave.
+async fn compare(State(app): State<Shared>, body: Bytes) -> Answer {
+    let asked: ComparedRuns = read(&body)?;
+    Ok(document(&beside(move || app.runs.compare(&asked)).await?))
+}
+
+/// Deletes a run of the folder.
+async fn delete(State(app): State<Shared>, body: Bytes) -> Answer {
+    app.allows_changes()?;
+    let said: HashMap<String, String> = read(&body)?;
+    let run = said.get("run").cloned().ok_or_else(|| Refusal::bad(catalogue::NAME_A_RUN))?;
+    let held = app.changes.begin()?;
+    let shared = Shared::clone(&app);
+    let deleted = beside(move || shared.runs.delete(&run)).await;
+    drop(held);
+    Ok(document(&deleted?))
 }
 
 /// What is on the drives that would be erased.

@@ -98,6 +98,16 @@ pub(crate) enum Verb {
         array: String,
         action: String,
     },
+    /// Whether it is started with the machine.
+    StartAtBoot {
+        name: String,
+        starts: bool,
+    },
+    /// Whether its members are compared once a month.
+    ScrubCalendar {
+        name: String,
+        monthly: bool,
+    },
 }
 
 /// As what an array appears.
@@ -180,6 +190,29 @@ impl Verb {
                 of("replace", flags, &[name, member, device])
             }
             Verb::Scrub { name, array, action } => of("scrub", in_array(array), &[name, action]),
+            Verb::StartAtBoot { name, starts } => {
+                let setting = if *starts { "start_at_boot=yes" } else { "start_at_boot=no" };
+                of("set", Vec::new(), &[name, setting])
+            }
+            Verb::ScrubCalendar { name, monthly } => {
+                let setting = if *monthly { "scrub=monthly" } else { "scrub=never" };
+                of("set", Vec::new(), &[name, setting])
+            }
+        }
+    }
+
+    /// The array that runs and that something is done with.
+    pub(crate) fn running_array(&self) -> Option<&str> {
+        match self {
+            Verb::Make { .. } | Verb::Start { .. } => None,
+            Verb::Stop { name }
+            | Verb::Fail { name, .. }
+            | Verb::Remove { name, .. }
+            | Verb::Add { name, .. }
+            | Verb::Replace { name, .. }
+            | Verb::Scrub { name, .. }
+            | Verb::StartAtBoot { name, .. }
+            | Verb::ScrubCalendar { name, .. } => Some(name),
         }
     }
 }
@@ -326,6 +359,14 @@ mod tests {
             (
                 r#"{"verb": "scrub", "name": "t", "array": "t", "action": "repair"}"#,
                 "array scrub --array=t -- t repair",
+            ),
+            (
+                r#"{"verb": "start-at-boot", "name": "-t", "starts": true}"#,
+                "array set -- -t start_at_boot=yes",
+            ),
+            (
+                r#"{"verb": "scrub-calendar", "name": "t", "monthly": false}"#,
+                "array set -- t scrub=never",
             ),
         ] {
             assert_eq!(line(text), expected);

@@ -122,6 +122,52 @@ pub(super) fn forget(folder: &Path, was_there: bool) {
     }
 }
 
+/// What is made of a run's figures, beside them; a question of `choose`.
+const MADE_OF_IT: [&str; 4] = ["report.html", "report.md", "summary.csv", "choose.json"];
+
+/// Removes a run that nobody works on: the files that it is made of, and its folder. What else lies
+/// in that stays, with the folder, and is returned.
+///
+/// # Errors
+/// A refusal where the folder holds no run or is a link, the run goes on, or what a killed one has
+/// left behind cannot be undone; what the system says.
+pub fn delete_run(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let failed = |path: &Path, error: &io::Error| Error::from_io(path.display(), error);
+    let data = fs::symlink_metadata(folder).map_err(|error| failed(folder, &error))?;
+    if !data.is_dir() || !folder.join(PLAN).is_file() {
+        return Err(Error::refused(catalogue::NO_RUN_TO_DELETE).at(folder.display()));
+    }
+    // Whoever works on it holds this; nobody begins to as long as we do.
+    let _lock = Record::hold(&folder.join(TRIALS))?;
+    let said = journal::undo_left_behind(folder);
+    if journal::exists(folder) {
+        return Err(Error::refused(catalogue::LEFT_BEHIND)
+            .at(folder.display())
+            .then(said.join("\n")));
+    }
+    let remove = |name: &str| {
+        let path = folder.join(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(&path, &error)),
+            _ => Ok(()),
+        }
+    };
+    for name in
+        MADE_OF_IT.into_iter().chain([HOST, PLAN_TEXT, SUMS, COURSE, SHARD, NOTES, PROGRESS])
+    {
+        remove(name)?;
+    }
+    // The last are what makes it a run: deleted halfway, it can be deleted again.
+    [PLAN, TRIALS].into_iter().try_for_each(remove)?;
+    let rest = fs::read_dir(folder).map_err(|error| failed(folder, &error))?;
+    let mut rest: Vec<PathBuf> = rest.flatten().map(|entry| entry.path()).collect();
+    rest.sort();
+    if rest.is_empty() {
+        fs::remove_dir(folder).map_err(|error| failed(folder, &error))?;
+    }
+    Ok(rest)
+}
+
 /// Cleans up after killed runs beside this one. A run that goes on holds its lock and is left
 /// alone, and so is whatever is not the caller's own: in a folder that others may write to, any
 /// name may stand for anything.

@@ -71,6 +71,7 @@ use serve::ServeWith;
 use visits::Visits;
 use words::statement;
 
+pub use folder::delete_run;
 pub use in_guest::{Worker, guest_format, work};
 pub use observer::{NoObserver, Observer, Progress, RunEnd};
 

@@ -85,7 +85,7 @@ fn nothing_is_created_without_consent_or_of_another_answer() {
         assert_eq!(told["made"], Value::Null);
         assert_eq!(drives.each_ref().map(begin_of), before, "{said}");
     }
-    assert!(!place.path("arrays").exists());
+    assert!(!place.configurations().exists());
     assert_eq!(place.ok(&["array", "status", "--json"]).trim(), "[]");
 }
 
@@ -110,8 +110,84 @@ fn what_fails_is_taken_back() {
         let said = String::from_utf8(examined.stderr).unwrap();
         assert!(said.contains("no md superblock"), "{said}");
     }
-    assert!(!place.path("arrays/tank.toml").exists() && !place.path("mnt").exists());
+    assert!(!place.configurations().join("tank.toml").exists() && !place.path("mnt").exists());
     assert_eq!(place.ok(&["array", "status", "--json"]).trim(), "[]");
+}
+
+/// "***Stop* midway of *Create*** in the browser": what was made is taken back, and the page says
+/// so. The step that it is pressed in is one that waits for the test.
+#[test]
+fn create_is_stopped_midway_and_taken_back() {
+    let Some(drives) = drives("ui_create_stop") else { return };
+    let Some(chromium) = chromium() else { return };
+    let place = UiFolder::new();
+    // md would take the drives, so that the initramfs is made anew: by a program that waits.
+    let rule = place.path("machine/lib/udev/rules.d/64-md-raid-assembly.rules");
+    let of_md = place.path("machine/etc/mdadm/mdadm.conf");
+    for (file, text) in [(&rule, ""), (&of_md, "HOMEHOST <system>\n")] {
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    }
+    let gate = place.path("gate");
+    assert!(Command::new("mkfifo").arg(&gate).status().unwrap().success());
+    place.program("update-initramfs", &format!("#!/bin/sh\ncat {}\n", gate.display()));
+    let page = place.page(&["--allow-changes", "--lang", "en"]);
+    let mut creation = creation(&page, &drives, "ext4");
+    creation["mount"] = json!(place.path("mnt"));
+    creation["consent"] = json!({
+        "erase_signature": true, "allow_device": drives.each_ref().map(RawDisk::path),
+    });
+    let mut browser = Browser::start(&chromium);
+    browser.resize(380, false);
+    browser.open(&page.address);
+    browser.until("making.stage === 'idle' && about.allow_changes");
+    assert_eq!(page.post("/api/create", &creation.to_string()).0, 200);
+    browser.until("making.steps.at(-1) === 'initramfs'");
+    let added = fs::read_to_string(&of_md).unwrap();
+    assert!(added.contains("ARRAY <ignore> UUID="), "{added}");
+    let stop = "document.querySelector('#making-stop')";
+    browser.value(&format!("{stop}.focus()"));
+    browser.key("Enter");
+    browser.until("!document.querySelector('#making-stopping').hidden");
+    assert_eq!(browser.value(&format!("{stop}.disabled")), true);
+    assert_eq!(browser.value("making.stage"), "running");
+    // It goes on from here, and ends.
+    File::options().write(true).open(&gate).unwrap();
+    browser.until("making.stage !== 'running'");
+    assert_eq!(browser.value("making.stage"), "stopped");
+    let said = browser.value("document.querySelector('#making').innerText");
+    let said = said.as_str().unwrap();
+    assert!(said.contains("the array that was made is taken back"), "{said}");
+    assert!(said.contains("not done") && !said.contains("It is made"), "{said}");
+    look_over(&mut browser, "create-stopped");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+    for drive in &drives {
+        let examined = place.run(&["array", "examine", drive.path().to_str().unwrap()]);
+        let said = String::from_utf8(examined.stderr).unwrap();
+        assert!(said.contains("no md superblock"), "{said}");
+    }
+    assert_eq!(fs::read_to_string(&of_md).unwrap(), "HOMEHOST <system>\n");
+    assert!(!place.configurations().join("tank.toml").exists() && !place.path("mnt").exists());
+    assert_eq!(place.ok(&["array", "status", "--json"]).trim(), "[]");
+}
+
+/// Before the first byte is written *Stop* leaves the drives as they were.
+#[test]
+fn create_is_stopped_before_anything_is_written() {
+    let Some(drives) = drives("ui_create_stop_early") else { return };
+    let place = UiFolder::new();
+    let page = place.page(&["--allow-changes"]);
+    let before = drives.each_ref().map(begin_of);
+    let mut creation = creation(&page, &drives, "ext4");
+    creation["consent"] = json!({
+        "erase_signature": true, "allow_device": drives.each_ref().map(RawDisk::path),
+    });
+    assert_eq!(page.post("/api/create", &creation.to_string()).0, 200);
+    assert_eq!(page.post("/api/run/stop", "{}").0, 200);
+    let told = page.event("making", |told| told["stage"] != "running");
+    assert!(told["stage"] == "stopped" && told["made"].is_null(), "{told}");
+    assert_eq!(told["steps"], json!(["choose"]), "{told}");
+    assert_eq!(drives.each_ref().map(begin_of), before);
 }
 
 /// "*Create* behind a question; watched by a real browser in tests, keyboard alone, 380 pixels,
@@ -182,6 +258,9 @@ fn an_answer_is_made_on_the_page_by_keyboard() {
     assert!(shown.contains("$ raidloom choose --json --do --from="), "{shown}");
     look_over(&mut browser, "created");
     browser.until("document.querySelector('#arrays .card h3')?.textContent === 'tank'");
+    browser.until(
+        "/Used space\\s+[\\d.]+ .?i?B of/.test(document.querySelector('#arrays').innerText)",
+    );
     assert_eq!(browser.complaints(), Vec::<String>::new());
 
     // It is there, and is started again from its configuration.

@@ -88,7 +88,13 @@ fn told() -> Value {
               "rotational": false, "removable": true, "partitions": 3, "answer": "refused",
               "reason": "the system runs from it" },
         ],
-        "arrays": { "problems": [], "arrays": [{
+        "arrays": { "problems": [], "machine": { "tank": {
+            "space": [{ "folder": "/srv/data", "used_bytes": 700_u64 << 30,
+                "free_bytes": 1200_u64 << 30, "size_bytes": 2000_u64 << 30 }],
+            "starts_at_boot": true,
+            "scrubs": { "is_monthly": false, "last_unix_seconds": null, "next_unix_seconds": null },
+            "last_scrub_unix_seconds": 1_772_366_400_u64, "is_measured": false,
+        } }, "arrays": [{
             "name": "tank", "process": 4711, "size_bytes": 2_u64 << 40, "read_only": false,
             "attached": { "file": "/run/raidloom/tank/disk", "block_device": "/dev/loop7" },
             "nbd": [], "vhost_user": null, "mounts": ["/srv/data"],

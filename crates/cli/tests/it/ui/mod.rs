@@ -4,6 +4,7 @@
 
 mod create;
 mod looks;
+mod owner;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,8 +36,18 @@ impl UiFolder {
         let mut command = Command::new(RAIDLOOM);
         command.args(arguments).current_dir(self.0.path()).stdin(Stdio::null());
         command.env("RAIDLOOM_RUNTIME_DIR", self.path("runtime"));
-        command.env("RAIDLOOM_CONFIG_DIR", self.path("arrays"));
+        command.env("RAIDLOOM_CONFIG_DIR", self.configurations());
+        // Units, rules of udev and md's configuration are the test's own.
+        command.env("RAIDLOOM_SYSTEM_ROOT", self.path("machine"));
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let all = [self.path("bin")].into_iter().chain(std::env::split_paths(&path));
+        command.env("PATH", std::env::join_paths(all).unwrap());
         command
+    }
+
+    /// The folder of configurations of arrays.
+    fn configurations(&self) -> PathBuf {
+        self.path("machine/etc/raidloom")
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
@@ -53,6 +64,12 @@ impl UiFolder {
 
     /// A short run on modelled disks.
     fn run_plan(&self, name: &str) {
+        self.write_plan(name);
+        self.ok(&["run", "plan.toml"]);
+    }
+
+    /// The plan of it.
+    fn write_plan(&self, name: &str) {
         let plan = format!(
             "schema = 1\nname = {name:?}\n[members.disks]\nmodels = [\"maxtor-6y200p0\", \
              \"maxtor-6y200p0\"]\n[matrix]\nlevel = \"raid0\"\nchunk = [\"16KiB\", \"64KiB\"]\n\
@@ -61,7 +78,6 @@ impl UiFolder {
              [report]\nmatters = \"90%\"\n"
         );
         fs::write(self.path("plan.toml"), plan).unwrap();
-        self.ok(&["run", "plan.toml"]);
     }
 
     /// Serves the page.
@@ -256,6 +272,8 @@ fn nothing_is_changed_without_leave() {
         ("/api/plan/save", json!({ "name": "x", "text": "schema = 1" })),
         ("/api/run", json!({ "what": "plan", "name": "x" })),
         ("/api/run/stop", json!({})),
+        ("/api/run/delete", json!({ "run": "raidloom-runs/x" })),
+        ("/api/do", json!({ "verb": "start-at-boot", "name": "tank", "starts": true })),
         ("/api/create/drives", json!({ "drives": [] })),
         ("/api/create", json!({ "asked": {}, "pick": {}, "name": "tank" })),
     ] {
@@ -297,6 +315,10 @@ fn bad_input_is_answered_in_one_line() {
         ("/api/create/drives", r#"{"drives": ["/nowhere"]}"#, 500, "/nowhere"),
         ("/api/run", r#"{"what": "plan", "name": "nowhere"}"#, 400, "no such plan"),
         ("/api/run", r#"{"what": "resume", "run": "../.."}"#, 400, "no such run"),
+        ("/api/run/delete", r#"{"run": "../.."}"#, 400, "no such run"),
+        ("/api/run/delete", "{}", 400, "name a run"),
+        ("/api/compare", r#"{"first": "x", "second": "y"}"#, 400, "no such run"),
+        ("/api/compare", r#"{"first": "x"}"#, 400, "missing field"),
     ] {
         let (status, document) = page.post(path, body);
         let error = document["error"].as_str().unwrap_or_default();
