@@ -49,8 +49,10 @@ fn answer(choice: &Choice, style: Style, shown: usize, detailed: usize) -> Style
     let pick = &choice.pick;
     let head = format!("{}{}", name_with_drives(choice, pick), file_system(choice));
     out.line(style.paint(Paint::Bold, &head));
-    let offer = join(&[space(choice, pick), survival(pick), figures(choice)]);
-    out.wrapped(2, &offer);
+    let mut offer = vec![space(choice, pick), survival(pick)];
+    offer.extend(cost(choice));
+    offer.push(figures(choice));
+    out.wrapped(2, &join(&offer));
     out.wrapped(2, &say!(CHOICE_FOR, work = choice.work, drives = drives(choice)));
     for (number, rival) in choice.rivals.iter().take(shown).enumerate() {
         let label = say!(CHOICE_AGAINST, name = name(&rival.layout));
@@ -147,6 +149,28 @@ fn kibibytes(bytes: u64) -> String {
 fn space(choice: &Choice, layout: &Layout) -> String {
     let all: u64 = sizes(choice).iter().sum();
     say!(CHOICE_SPACE, usable = size(layout.usable_bytes), all = size(all))
+}
+
+/// What it costs, and by how much that was bounded.
+fn cost(choice: &Choice) -> Option<String> {
+    let cost = choice.cost?;
+    let (total, taken) = (price(cost.total), choice.pick.drives + choice.pick.spares);
+    Some(match cost.budget {
+        None => say!(CHOICE_COST, cost = total),
+        Some(budget) => say!(
+            CHOICE_COST_OF,
+            cost = total,
+            budget = price(budget),
+            count = taken,
+            offered = cost.offered
+        ),
+    })
+}
+
+/// As people write prices: without cents where there are none.
+fn price(value: f64) -> String {
+    let text = format!("{value:.2}");
+    text.strip_suffix(".00").map_or(text.clone(), str::to_owned)
 }
 
 fn survival(layout: &Layout) -> String {

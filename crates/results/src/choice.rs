@@ -45,6 +45,18 @@ pub struct DriveGroup {
     pub stand_in: Option<String>,
 }
 
+/// What drives cost, by the prices that were said.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Those that are taken, together.
+    pub total: f64,
+    /// What they may; none where nothing was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<f64>,
+    /// Of so many drives they were taken.
+    pub offered: usize,
+}
+
 /// How redundancy is had, as people call it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -329,6 +341,9 @@ pub struct RemovedLayout {
 pub struct Choice {
     /// What there was to choose with.
     pub drives: Vec<DriveGroup>,
+    /// What those cost that it takes; none where no price was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
     /// Drives that died while they were measured; everything below is of the others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost_drives: Vec<String>,

@@ -26,7 +26,6 @@ use crate::catalogue::{self, say, statement};
 use crate::consent::Consent;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::report_command;
 use crate::run;
 use crate::signals;
 use silence::DriveNames;
@@ -58,6 +57,11 @@ pub(crate) struct ChooseArguments {
     #[arg(long, value_name = "SIZE", conflicts_with = "from")]
     pub capacity: Option<String>,
 
+    /// What the drives may cost, with the price of one behind their name, as in 8 x NAME@180: as
+    /// many are taken as it buys
+    #[arg(long, value_name = "PRICE", conflicts_with_all = ["from", "measure"])]
+    pub budget: Option<f64>,
+
     /// What 99 of 100 requests must stay below, such as 20ms
     #[arg(long, value_name = "TIME", conflicts_with = "from")]
     pub p99: Option<String>,
@@ -82,10 +86,6 @@ pub(crate) struct ChooseArguments {
     #[arg(short, long, value_name = "DIR", conflicts_with = "from")]
     pub output: Option<PathBuf>,
 
-    /// Write the figures of its run's report here as a card to post: .svg or .png, else text
-    #[arg(long, value_name = "FILE", conflicts_with = "print_plan")]
-    pub card: Option<PathBuf>,
-
     #[command(flatten)]
     #[allow(missing_docs)]
     pub make: make::MakeArguments,
@@ -107,6 +107,8 @@ Examples:
   raidloom choose 4 x . --work database --survive 2
       files that are made here and removed, measured
   raidloom choose 6 x samsung-870-evo-1tb --work vm --survive 1 --capacity 3TB --print-plan > mine.toml
+  raidloom choose 8 x wd-red-plus-8tb@180 --work files --survive 1 --budget 900
+      as many of them as that buys, at the price that they have where you are
   raidloom choose 4 x wd-red-plus-8tb --work evening.rec --survive 1 --p99 30ms
       your own work: a recording of it, replayed on every layout
   raidloom choose --from raidloom-runs/2026-11-26T091500Z-choose-files --json | jq .choice.pick
@@ -287,9 +289,6 @@ fn tell(
     if layout.members.iter().all(|member| matches!(member, Member::Path(_))) {
         choice.command = make::command(&report.folder, &layout);
     }
-    if let Some(path) = &arguments.card {
-        report_command::write_card(output, path, &report.run, &report.analysis)?;
-    }
     let is_made = arguments.make.make.is_some();
     let recorded = recorded::RecordingHints::of(question, &choice)?;
     match output.json {
@@ -337,6 +336,10 @@ fn question(output: &Output, arguments: &ChooseArguments) -> Result<Question, Fa
     let drives = match arguments.drives.is_empty() {
         true => asked.drives(arguments.measure)?,
         false => Drives::read(&arguments.drives, arguments.measure)?,
+    };
+    let drives = match arguments.budget {
+        Some(most) => drives.within(most)?,
+        None => drives,
     };
     if arguments.measure && drives.are_modelled() {
         return Err(Failure::usage(catalogue::MEASURE_NEEDS_DRIVES));

@@ -50,7 +50,7 @@ pub(super) fn lost(drives: &Drives) -> Vec<PathBuf> {
         Member::Model(_) | Member::Made(_) => false,
     };
     let shrunk = drives.all.iter().filter(|drive| has_shrunk(drive)).cloned().collect();
-    let shrunk = paths(&Drives { all: shrunk, folder: None });
+    let shrunk = paths(&Drives { all: shrunk, ..Drives::default() });
     paths(drives)
         .into_iter()
         .filter(|path| silent.contains(path) || shrunk.contains(path))

@@ -37,6 +37,43 @@ fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
+/// "`--budget` (with prices in the catalogue)": prices are the user's own, and what removes what is
+/// said when nothing is left.
+#[test]
+fn a_budget_buys_as_many_drives_as_it_can() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("own.toml"), PROFILE).unwrap();
+    let ask = |drives: &str, more: &str| {
+        let line = format!("choose {drives} --work own.toml --survive 1 {more}");
+        raidloom(folder.path(), &words(&line))
+    };
+    let answer = ask("8 x wd-red-plus-8tb@180", "--budget 800 -o one");
+    let said = text(&answer.stdout);
+    assert!(said.contains("on 4 x WD Red Plus 8 TB"), "{said}{}", text(&answer.stderr));
+    let in_one_line = words(&said).join(" ");
+    assert!(in_one_line.contains("costs 720 of 800 for 4 of 8 drives"), "{said}");
+    assert!(
+        said.lines().count() <= 20
+            && said.lines().all(|line| line.len() <= 80
+                || line.contains("mdadm")
+                || line.contains("array create")),
+        "{said}"
+    );
+    let json = raidloom(folder.path(), &words("choose --from one --json"));
+    let document: Value = serde_json::from_slice(&json.stdout).unwrap();
+    let cost = &document["choice"]["cost"];
+    assert_eq!((&cost["total"], &cost["offered"]), (&720.0.into(), &8.into()), "{document}");
+    for (drives, more, why) in [
+        ("8 x wd-red-plus-8tb@180", "--budget 300", "--budget 300 removes every one"),
+        ("8 x wd-red-plus-8tb", "--budget 900", "8 x NAME@180"),
+        ("8 x wd-red-plus-8tb@cheap", "", "`cheap` is no price"),
+    ] {
+        let refused = ask(drives, more);
+        let said = text(&refused.stderr);
+        assert!(refused.status.code() == Some(2) && said.contains(why), "{drives} {more}: {said}");
+    }
+}
+
 #[test]
 fn the_plan_that_is_printed_is_the_one_that_is_run_and_an_answer_is_given_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -66,7 +103,9 @@ fn the_plan_that_is_printed_is_the_one_that_is_run_and_an_answer_is_given_again(
         assert_eq!(chart.matches(&format!(">{kind}</text>")).count(), 1, "{kind}: {chart}");
     }
 
-    let again = raidloom(folder.path(), &words("choose --from one --card card.svg"));
+    let again = raidloom(folder.path(), &words("choose --from one"));
+    let of_report = raidloom(folder.path(), &words("report one --card card.svg"));
+    assert!(of_report.status.success(), "{}", text(&of_report.stderr));
     let card = fs::read_to_string(folder.path().join("card.svg")).unwrap();
     assert!(card.starts_with("<svg "), "{card}");
     // The report's place is said as it was named.

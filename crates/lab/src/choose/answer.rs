@@ -100,6 +100,7 @@ impl Question {
         let rivals = self.rivals(&entries, pick, comparison, versus, error);
         let choice = Choice {
             drives: self.drive_groups(),
+            cost: self.cost(facts.drives + facts.spares),
             lost_drives: self.lost.iter().map(|path| path.display().to_string()).collect(),
             work: self.work.title.clone(),
             recorded_requests: self.work.recording.as_ref().map(|recording| recording.requests),

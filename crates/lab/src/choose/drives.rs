@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   4 x wd-red-plus-8tb        a number of a model: a name of `model show`, or a path of a model
+//!   8 x wd-red-plus-8tb@180    the same with the price of one, in its user's money
 //!   /dev/disk/by-id/ata-…      a drive, or a file that is there
 //!   4 x .                      a folder: files that the run makes in it, and removes
 //! ```
@@ -36,6 +37,9 @@ pub struct Drive {
     pub title: String,
     /// The model that is run; none where the drive itself is.
     pub model: Option<String>,
+    /// What one costs, in whatever money its user counts in; none where that was not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<f64>,
 }
 
 impl Drive {
@@ -47,12 +51,24 @@ impl Drive {
 }
 
 /// All of them, the largest first.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Drives {
     /// The drives, the largest first.
     pub all: Vec<Drive>,
     /// The folder in which files are made that stand for drives.
     pub folder: Option<PathBuf>,
+    /// What they may cost, where as many were taken as that buys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
+}
+
+/// What drives may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Budget {
+    /// All of them, in the money of their prices.
+    pub most: f64,
+    /// Of so many drives as many are taken as it buys.
+    pub offered: usize,
 }
 
 /// A word of the command line and how often it counts.
@@ -101,7 +117,7 @@ impl Drives {
     /// # Errors
     /// What is no drive, and what cannot be chosen with.
     pub fn read(words: &[String], measure: bool) -> Result<Drives, Error> {
-        let mut drives = Drives { all: Vec::new(), folder: None };
+        let mut drives = Drives::default();
         for CountedWord { count, word } in counted(words)? {
             let path = Path::new(word);
             if path.is_dir() {
@@ -112,7 +128,8 @@ impl Drives {
                 }
                 drives.all.push(own(path, measure)?);
             } else {
-                let drive = modelled(word)?;
+                let (word, price) = priced(word)?;
+                let drive = Drive { price, ..modelled(word)? };
                 drives.all.extend(std::iter::repeat_n(drive, count.unwrap_or(1)));
             }
             if drives.all.len() > DRIVES_MAX {
@@ -126,6 +143,33 @@ impl Drives {
         Ok(drives)
     }
 
+    /// As many of them as a budget buys: the others are left out.
+    ///
+    /// # Errors
+    /// Where a price is not known, drives are of several prices, or fewer than two are left.
+    pub fn within(mut self, most: f64) -> Result<Drives, Error> {
+        let unknown = self.all.iter().find(|drive| drive.price.is_none());
+        if let Some(unknown) = unknown {
+            return Err(Error::usage(catalogue::PRICE_NEEDED).at(&unknown.title));
+        }
+        let offered = self.all.len();
+        let prices: Vec<f64> = self.all.iter().filter_map(|drive| drive.price).collect();
+        let Some(&each) = prices.first().filter(|first| prices.iter().all(|one| one == *first))
+        else {
+            return Err(Error::usage(catalogue::ONE_PRICE));
+        };
+        // Half of the smallest coin makes no drive too dear.
+        let bought = ((most + 0.005) / each) as usize;
+        if bought < 2 {
+            let (budget, cost) = (price_text(most), price_text(2.0 * each));
+            let said = statement!(catalogue::BUDGET_TOO_SMALL, budget = budget, cost = cost);
+            return Err(Error::usage(said));
+        }
+        self.all.truncate(bought);
+        self.budget = Some(Budget { most, offered });
+        Ok(self)
+    }
+
     fn make_in(&mut self, folder: &Path, count: usize) -> Result<(), Error> {
         if self.folder.is_some() {
             return Err(Error::usage(catalogue::ONE_FOLDER).at(folder.display()));
@@ -136,6 +180,7 @@ impl Drives {
             size_bytes: MADE_BYTES,
             title: format!("file in {}", folder.display()),
             model: None,
+            price: None,
         }));
         self.folder = Some(folder);
         Ok(())
@@ -219,7 +264,17 @@ fn modelled(word: &str) -> Result<Drive, Error> {
     })?;
     let member = Member::Model(name.to_owned());
     let size_bytes = stacks::dry(&member.node(), None)?.size_bytes;
-    Ok(Drive { member, size_bytes, title: facts.title, model: Some(name.to_owned()) })
+    Ok(Drive { member, size_bytes, title: facts.title, model: Some(name.to_owned()), price: None })
+}
+
+/// `NAME@180`: a model, and the price of one. Nothing here has prices of its own: they change, and
+/// nobody could look up where they are from.
+fn priced(word: &str) -> Result<(&str, Option<f64>), Error> {
+    let Some((name, price)) = word.rsplit_once('@') else { return Ok((word, None)) };
+    match price.parse::<f64>() {
+        Ok(price) if price.is_finite() && price > 0.0 => Ok((name, Some(price))),
+        _ => Err(Error::usage(statement!(catalogue::NO_PRICE, text = price)).at(word)),
+    }
 }
 
 /// A drive or file of this machine.
@@ -264,7 +319,13 @@ fn own(path: &Path, measure: bool) -> Result<Drive, Error> {
             Some(nearest.ok_or_else(|| Error::usage(catalogue::NO_MODEL).at(path.display()))?)
         }
     };
-    Ok(Drive { member, size_bytes, title, model })
+    Ok(Drive { member, size_bytes, title, model, price: None })
+}
+
+/// A price as people write it: without cents where there are none.
+fn price_text(price: f64) -> String {
+    let text = format!("{price:.2}");
+    text.strip_suffix(".00").map_or(text.clone(), str::to_owned)
 }
 
 #[cfg(test)]
@@ -294,6 +355,28 @@ mod tests {
         ] {
             let error = Drives::read(&words(text), false).unwrap_err().to_string();
             assert!(error.contains(said) && !error.contains('\n'), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_budget_buys_so_many_drives_at_the_users_price() {
+        let read = |text: &str| Drives::read(&words(text), false);
+        let eight = read("8 x wd-red-plus-8tb@179.90").unwrap();
+        assert_eq!(eight.all[0].member, Member::Model("wd-red-plus-8tb".to_owned()));
+        let bought = eight.clone().within(899.5).unwrap();
+        assert_eq!(bought.all.len(), 5);
+        assert_eq!(bought.budget, Some(Budget { most: 899.5, offered: 8 }));
+        assert_eq!(eight.clone().within(1e6).unwrap().all.len(), 8);
+        let refused = |drives: Drives, most: f64| drives.within(most).unwrap_err().to_string();
+        let said = refused(eight, 300.0);
+        assert!(said.contains("300 removes") && said.contains("359.80"), "{said}");
+        let said = refused(read("4 x wd-red-plus-8tb").unwrap(), 900.0);
+        assert!(said.contains("NAME@180"), "{said}");
+        let two = "2 x wd-red-plus-8tb@180 2 x seagate-ironwolf-12tb@250";
+        assert!(refused(read(two).unwrap(), 900.0).contains("one price"));
+        for wrong in ["2 x wd-red-plus-8tb@", "2 x wd-red-plus-8tb@-1", "2 x wd-red-plus-8tb@NaN"] {
+            let said = read(wrong).unwrap_err().to_string();
+            assert!(said.contains("is no price") && !said.contains('\n'), "{said}");
         }
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use host::Error;
 use host::mount::FileSystem;
-use results::choice::{DriveGroup, RemovedLayout};
+use results::choice::{Cost, DriveGroup, RemovedLayout};
 use serde::{Deserialize, Serialize};
 
 use super::drives::{Drive, Drives};
@@ -60,7 +60,7 @@ impl Question {
             return Err(Error::usage(catalogue::ONE_DRIVE_LEFT));
         }
         let lost = self.lost.iter().chain(lost).cloned().collect();
-        let drives = Drives { all, folder: self.drives.folder.clone() };
+        let drives = Drives { all, ..self.drives.clone() };
         Ok(Question { drives, lost, raced: Vec::new(), ..self.clone() })
     }
 
@@ -68,6 +68,18 @@ impl Question {
     pub(super) fn share_of(&self, requests: u64) -> Option<u64> {
         let recording = self.work.recording.as_ref()?;
         Some((requests * 100).div_ceil(recording.requests.max(1)).min(100))
+    }
+
+    /// What so many of the drives cost; none where no price was said.
+    pub(super) fn cost(&self, count: usize) -> Option<Cost> {
+        let prices = self.drives.all.iter().take(count).map(|drive| drive.price);
+        let total = prices.sum::<Option<f64>>()?;
+        let budget = self.drives.budget;
+        Some(Cost {
+            total,
+            budget: budget.map(|budget| budget.most),
+            offered: budget.map_or(self.drives.all.len(), |budget| budget.offered),
+        })
     }
 
     /// The file system that is to be on it.

@@ -623,6 +623,8 @@ words::catalogue! {
     CHOICE_AGAINST: "against {name}", "対 {name}";
     CHOICE_AND_SPARES: "{scheme} + {count} spare", "{scheme} + 予備 {count}";
     CHOICE_CHUNK: ", chunk {size}", "、チャンク {size}";
+    CHOICE_COST: "costs {cost}", "価格 {cost}";
+    CHOICE_COST_OF: "costs {cost} of {budget} for {count} of {offered} drives", "{offered} 台中 {count} 台で {cost}(予算 {budget})";
     CHOICE_SPACE: "{usable} of {all}", "容量 {usable}(合計 {all})";
     CHOICE_SURVIVES_NONE: "survives no drive: one that dies takes all data with it", "1 台の故障で全データを失う";
     CHOICE_SURVIVES_ONE: "survives any 1 drive", "どの 1 台の故障にも耐える";

@@ -44,6 +44,7 @@ fn rival(layout: Layout, ratio: f64, more: i64, contrast: Contrast) -> Rival {
 /// An answer that has all there is to say.
 fn choice() -> Choice {
     Choice {
+        cost: None,
         drives: vec![DriveGroup {
             count: 4,
             title: "Example NAS 8 TB (EX8000, 5400 rpm), NAS".to_owned(),
