@@ -80,7 +80,9 @@ fn descriptor(file: &mut ImageFile<'_>, header: &[u8]) -> Result<Option<String>,
     if offset == 0 || length == 0 {
         return Ok(None);
     }
-    descriptor_at(file, offset.saturating_mul(SECTOR), length).map(Some)
+    let text = descriptor_at(file, offset.saturating_mul(SECTOR), length)?;
+    // qemu leaves room for one in each part.
+    Ok((!text.trim().is_empty()).then_some(text))
 }
 
 fn descriptor_at(file: &mut ImageFile<'_>, offset: u64, length: u64) -> Result<String, Error> {
