@@ -21,7 +21,6 @@ use rustix::fs::OFlags;
 use words::statement;
 
 use crate::catalogue;
-use crate::settings::is_same_content;
 
 /// Names of the things in a server's folder.
 const LOCK: &str = "lock";
@@ -236,8 +235,8 @@ impl Runtime {
         self.take(name, &Waiting::GivenUp)
     }
 
-    /// The same for a server of this content ([`Settings::lasting_content`]). Where a dead server of
-    /// that name has left a block device that waits and stands for the same, the claim has it.
+    /// The same for a server of this content ([`Settings::lasting_content`]). Where a dead server
+    /// of that name has left a block device that waits and stands for the same, the claim has it.
     ///
     /// # Errors
     /// As [`Runtime::claim`], and where it stands for something else.
@@ -311,6 +310,22 @@ impl Runtime {
             Ok(mut claim) => Some(std::mem::take(&mut claim.notes)),
             // Another process was quicker.
             Err(_) => None,
+        }
+    }
+}
+
+/// How a file is noted that is not there.
+pub(crate) const GONE: &str = "-";
+
+/// Whether what is to be served is what a block device stands for. A file that is gone makes no
+/// other array of it: whether that can be started without it is not decided here.
+pub(crate) fn is_same_content(noted: &str, now: &str) -> bool {
+    let (mut noted, mut now) = (noted.split('\n'), now.split('\n'));
+    loop {
+        match (noted.next(), now.next()) {
+            (None, None) => return true,
+            (Some(noted), Some(now)) if noted == now || now == GONE => (),
+            _ => return false,
         }
     }
 }

@@ -312,7 +312,7 @@ impl Settings {
                 Ok(data) if data.file_type().is_block_device() => data.rdev().to_string(),
                 Ok(data) => format!("{}.{}", data.dev(), data.ino()),
                 Err(_) if self.create => return None,
-                Err(_) => GONE.to_owned(),
+                Err(_) => runtime::GONE.to_owned(),
             };
         }
         Some(text)
@@ -322,22 +322,6 @@ impl Settings {
     pub(crate) fn tree(&self) -> Result<Node, Error> {
         let node = stack::parse(&self.stack).map_err(block::Error::from)?;
         Ok(if self.force { forced(node) } else { node })
-    }
-}
-
-/// How a file is noted that is not there.
-const GONE: &str = "-";
-
-/// Whether what is to be served is what a block device stands for. A file that is gone makes no
-/// other array of it: whether that can be started without it is not decided here.
-pub(crate) fn is_same_content(noted: &str, now: &str) -> bool {
-    let (mut noted, mut now) = (noted.split('\n'), now.split('\n'));
-    loop {
-        match (noted.next(), now.next()) {
-            (None, None) => return true,
-            (Some(noted), Some(now)) if noted == now || now == GONE => (),
-            _ => return false,
-        }
     }
 }
 
@@ -435,7 +419,7 @@ mod tests {
         let settings = of("raid1(metadata=1.2, @/a.img, @/b.img)");
         let noted = settings.lasting_content().unwrap();
         let is_same = |settings: &Settings| {
-            settings.lasting_content().is_some_and(|now| is_same_content(&noted, &now))
+            settings.lasting_content().is_some_and(|now| runtime::is_same_content(&noted, &now))
         };
         assert!(is_same(&settings));
         let quick = Settings { policy: RemovalPolicy::Quick, ..settings.clone() };

@@ -9,6 +9,7 @@ const UNSAFE: &[&str] = &[
     "crates/reactor/src/buffer.rs",
     "crates/reactor/src/mapping.rs",
     "crates/reactor/src/ring.rs",
+    "crates/reactor/src/ublk.rs",
     "crates/array/src/parity/simd.rs",
 ];
 

@@ -6,12 +6,12 @@
 //!                                              /dev/ublk-control: made, stopped, taken away
 //! ```
 //!
-//! The kernel learns more of it than of a loop device: a cache to be flushed, FUA, discards, zeroes,
-//! smallest and best access, that it is read-only.
+//! The kernel learns more of it than of a loop device: a cache to be flushed, FUA, discards,
+//! zeroes, smallest and best access, that it is read-only.
 //!
 //! Where its server is killed, the device stays if it was made so: whatever uses it waits, and the
-//! next server of the same device goes on with it ([`UblkDevice::recover`]). Which device that is, is
-//! told by a number of the server's own that the driver keeps. Otherwise programs get errors.
+//! next server of the same device goes on with it ([`UblkDevice::recover`]). Which device that is,
+//! is told by a number of the server's own that the driver keeps. Otherwise programs get errors.
 
 mod control;
 mod protocol;
@@ -72,8 +72,8 @@ pub struct UblkOptions {
     pub recovers: bool,
 }
 
-/// A block device that is served. Dropping it takes the device away, also from programs that have it
-/// open.
+/// A block device that is served. Dropping it takes the device away, also from programs that have
+/// it open.
 pub struct UblkDevice {
     control: Control,
     number: u32,
@@ -152,8 +152,8 @@ impl UblkDevice {
         Ok(ours)
     }
 
-    /// Opens the server's file, and has a thread for each queue of the device. When this returns the
-    /// driver has what it needs for the device to be started.
+    /// Opens the server's file, and has a thread for each queue of the device. When this returns
+    /// the driver has what it needs for the device to be started.
     fn serve(
         control: Control,
         found: DeviceInfo,
@@ -202,8 +202,8 @@ impl UblkDevice {
         self.ended.try_iter().find_map(Result::err)
     }
 
-    /// Takes the device away, unless something uses it. To be tried again while it is busy: programs
-    /// that look at every device (udev, `blkid`) have it open for a moment.
+    /// Takes the device away, unless something uses it. To be tried again while it is busy:
+    /// programs that look at every device (udev, `blkid`) have it open for a moment.
     ///
     /// # Errors
     /// [`ErrorKind::Busy`] when a program has it open, or a file system on it is mounted; then it
@@ -321,8 +321,8 @@ impl Plan {
     }
 }
 
-/// Says that this process goes on with a device, as soon as the driver has noticed that the last one
-/// is dead and nothing of it is left.
+/// Says that this process goes on with a device, as soon as the driver has noticed that the last
+/// one is dead and nothing of it is left.
 fn begin_recovery(control: &Control, number: u32) -> io::Result<()> {
     let mut begun = control.tell(Verb::StartRecovery, number);
     for _ in 1..RECOVERY_ATTEMPTS {

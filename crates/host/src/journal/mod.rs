@@ -178,8 +178,8 @@ impl Journal {
         })
     }
 
-    /// Notes that there will be a block device of the ublk driver, which stands for `of`. The number
-    /// by which the driver is to tell it from all others, now and later.
+    /// Notes that there will be a block device of the ublk driver, which stands for `of`. The
+    /// number by which the driver is to tell it from all others, now and later.
     ///
     /// # Errors
     /// As [`Journal::note_file`].

@@ -37,7 +37,7 @@ fn removed_note(folder: &Path) -> String {
     format!("removed what an interrupted command had left behind in {}", folder.display())
 }
 
-/// The entries of a journal that a killed process has left, and whether it was begun in this folder.
+/// The entries of a journal that a killed process has left, and whether it was begun here.
 fn entries(place: &JournalFolder, text: &str) -> (Vec<Entry>, bool) {
     // A torn last line names nothing that was made: the entry comes first.
     let mut made: Vec<Entry> =
@@ -92,9 +92,9 @@ pub fn waiting_device(folder: &Path) -> Option<WaitingDevice> {
     Some(WaitingDevice { identity, path: found.path, of })
 }
 
-/// Undoes what a killed process has left behind in a folder, but for the block device that waits and
-/// what is mounted from it: they are in the new journal, for the caller to go on with. The caller
-/// holds the folder's lock. Says in words what was done.
+/// Undoes what a killed process has left behind in a folder, but for the block device that waits
+/// and what is mounted from it: they are in the new journal, for the caller to go on with. The
+/// caller holds the folder's lock. Says in words what was done.
 #[must_use]
 pub fn undo_around(folder: &Path, waiting: &WaitingDevice) -> (Journal, Vec<String>) {
     let mut journal = Journal::new(folder);
