@@ -248,6 +248,8 @@ words::catalogue! {
     SECONDS_OF_IT: "  seconds of it", "  失われた秒数";
     RECOVERY_MODELLED: "recovery, modelled seconds", "復旧(モデル秒)";
     RECOVERY: "recovery, seconds", "復旧(秒)";
+    WHOLE_AGAIN: "array whole, modelled seconds", "アレイの完全復旧(モデル秒)";
+    WHOLE_OF: "{spread} (of {states} timed)", "{spread}({states} 状態を計測)";
     NO_VERDICT: "the check gave no verdict", "検査で判定できない";
     NOT_COUNTED: "{count}, not counted ({why})", "{count}、集計外({why})";
     NOT_TWICE: "not shown twice, not counted", "再現せず、集計外";

@@ -58,6 +58,6 @@ pub use program::{
     NoVerdict, Promise, Statement, Stream, Verdict, WrongKey, promises, verdict, wrong_keys,
 };
 pub use recorder::{AdvertisedTraits, Recorder};
-pub use score::{Damage, Judgement, ScoreCard, Share, Spread, score};
+pub use score::{Damage, Judgement, ScoreCard, Share, Spread, TimedStates, score};
 pub use smallest::{MinimalSet, smallest};
 pub use work::{Extent, Mark, WORKS, Work, prepare, work};

@@ -24,6 +24,10 @@ pub struct Judgement {
     pub unjudged: Option<NoVerdict>,
     /// What it took to have the files again: start, mount, and repair where one was due.
     pub recovery_milliseconds: u64,
+    /// From the start of the array until its members agreed again, with nothing else to do and a
+    /// new drive in the place of each that was missing; of those states that were timed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole_milliseconds: Option<u64>,
 }
 
 /// What a state shows that it should not.
@@ -83,6 +87,15 @@ pub struct Spread {
     pub max: f64,
 }
 
+/// How long something took, of those states that were timed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TimedStates {
+    /// So many.
+    pub states: u64,
+    /// In seconds.
+    pub seconds: Spread,
+}
+
 /// All of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScoreCard {
@@ -128,6 +141,9 @@ pub struct ScoreCard {
     pub torn_blocks: u64,
     /// Until the files were there again, in seconds.
     pub recovery_seconds: Spread,
+    /// Until the array was whole again with nothing else to do; nothing where none was timed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole_again: Option<TimedStates>,
 }
 
 fn share(count: usize, all: usize) -> Share {
@@ -173,6 +189,8 @@ pub fn score(states: &[(u64, Judgement)]) -> ScoreCard {
     let closed_bytes =
         findings().map(|(_, found)| found.lost.iter().map(|wrong| wrong.bytes).sum::<u64>() as f64);
     let recovery = states.iter().map(|(_, one)| one.recovery_milliseconds as f64 / 1e3);
+    let whole = states.iter().filter_map(|(_, one)| one.whole_milliseconds);
+    let whole: Vec<f64> = whole.map(|milliseconds| milliseconds as f64 / 1e3).collect();
     let mut card = ScoreCard {
         pulls: all as u64,
         grade: Grade::A,
@@ -195,6 +213,8 @@ pub fn score(states: &[(u64, Judgement)]) -> ScoreCard {
         exposed_files: findings().map(|(_, found)| u64::from(found.exposed)).sum(),
         torn_blocks: findings().map(|(_, found)| u64::from(found.torn_blocks)).sum(),
         recovery_seconds: spread(recovery.collect()),
+        whole_again: (!whole.is_empty())
+            .then(|| TimedStates { states: whole.len() as u64, seconds: spread(whole) }),
     };
     card.grade = card.tally().grade();
     card
@@ -280,6 +300,9 @@ mod tests {
         assert_eq!((repaired.repaired.count, repaired.lost_for_good.count), (1, 0));
         let exposed = of(&|_, found| found.exposed = 3);
         assert_eq!((exposed.exposed.count, exposed.exposed_files), (1, 3));
+        assert_eq!(exposed.whole_again, None, "none was timed");
+        let timed = of(&|one, _| one.whole_milliseconds = Some(2500)).whole_again.unwrap();
+        assert_eq!((timed.states, timed.seconds.median), (1, 2.5));
         let copies = of(&|_, found| found.lost = vec![wrong(Rule::Closed); 2]);
         assert_eq!((copies.closed_bytes_lost.median, copies.closed_bytes_lost.max), (0.0, 8192.0));
     }

@@ -35,6 +35,7 @@ mod status;
 mod upkeep;
 mod usability;
 mod watch;
+mod whole;
 
 pub use boot::{Boot, MdException, ScrubCalendar, unit_name};
 pub use client::{Client, statuses};

@@ -61,7 +61,7 @@ pub struct OpenStack {
     pub(crate) stack: Stack,
     pub(crate) upkeep: Option<Upkeep>,
     /// Of the virtual clock.
-    reactor: Option<Reactor>,
+    pub(crate) reactor: Option<Reactor>,
     /// Members that got superblocks for as long as it is open.
     pub(crate) marked: Vec<Arc<dyn Device>>,
 }

@@ -379,6 +379,13 @@ impl PolledUpkeep {
     pub(crate) fn poll(&mut self) {
         self.0.poll();
     }
+
+    /// Whether nothing is under way at any array, and nothing is due.
+    pub(crate) fn is_idle(&self) -> bool {
+        let is_idle =
+            |array: &ArrayUpkeep| array.scheduler.as_ref().is_none_or(SyncScheduler::is_idle);
+        self.0.arrays.iter().all(is_idle)
+    }
 }
 
 struct StackUpkeep {

@@ -184,6 +184,7 @@ fn sample(verb: &str, argument: &Arg) -> String {
     match argument.get_id().as_str() {
         "set" if verb == "pull" => "state_time=5s",
         "set" if verb == "guest run" => "queue_depth=2",
+        "set" if verb == "guest build" => "again=yes",
         "set" if verb == "array cache simulate" => "block=8KiB",
         "shard" => "1/2",
         "metrics" => "127.0.0.1:0",

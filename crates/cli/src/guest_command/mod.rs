@@ -14,9 +14,7 @@ use std::time::Instant;
 use block::Device;
 use clap::{Parser, Subcommand};
 use device::RamDevice;
-use guest::{
-    Boot, BuildStep, Kernel, KernelOrder, Outcome, Processor, TimeBounds, USUAL_KERNEL,
-};
+use guest::{Boot, BuildStep, Kernel, KernelOrder, Outcome, Processor, TimeBounds, USUAL_KERNEL};
 use host::mount::FILE_SYSTEMS;
 use serde_json::json;
 
@@ -111,7 +109,9 @@ impl BuildKeys {
             (None, Some(config)) => {
                 let stem = config.file_stem().and_then(OsStr::to_str);
                 stem.ok_or_else(|| {
-                    Failure::usage("-s config= names no file; -s name= says what the kernel is called")
+                    Failure::usage(
+                        "-s config= names no file; -s name= says what the kernel is called",
+                    )
                 })
             }
         }

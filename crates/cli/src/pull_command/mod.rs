@@ -107,8 +107,8 @@ fn time(flag: &str, text: &str) -> Result<Duration, Failure> {
     stack::size::parse_duration(text).map_err(|error| Failure::usage(error).at(said(flag, text)))
 }
 
-/// Guests with so much memory and this kernel, or this machine in a namespace of our own: then the program may
-/// begin anew.
+/// Guests with so much memory and this kernel, or this machine in a namespace of our own: then the
+/// program may begin anew.
 fn ground(guest_memory_bytes: Option<u64>, kernel: Option<&str>) -> Result<MountHost, Failure> {
     if guest_memory_bytes.is_none() {
         enter()?;

@@ -4,7 +4,7 @@ use block::Node;
 use lab::pull::{
     DEFAULT_MODEL, Guests, LostMember, MountHost, Options, Outcome, Sample, WorkSource,
 };
-use pull::{ScoreCard, Share, Spread, Work};
+use pull::{ScoreCard, Share, Spread, TimedStates, Work};
 use serde_json::{Value, json};
 use words::Message;
 
@@ -240,6 +240,10 @@ fn card(
     }
     let recovery = if in_guest { catalogue::RECOVERY_MODELLED } else { catalogue::RECOVERY };
     rows.push((recovery, spread(&card.recovery_seconds)));
+    if let Some(TimedStates { states, seconds }) = &card.whole_again {
+        let text = say!(WHOLE_OF, spread = spread(seconds), states = states);
+        rows.push((catalogue::WHOLE_AGAIN, text));
+    }
     if sample.unjudged > 0 {
         let why: Vec<String> = sample.unjudged_why.iter().map(ToString::to_string).collect();
         let text = say!(NOT_COUNTED, count = sample.unjudged, why = why.join("; "));

@@ -144,6 +144,35 @@ fn in_a_guest_the_same_is_found_every_time() {
     assert_eq!(replayed["is_same_judgement"], true, "{replayed}");
 }
 
+/// "Resync and recovery timed": a mirror that was being written to is compared as a whole, which
+/// takes as long as it is large, and a new drive in the place of one that was lost is written as a
+/// whole, by either's array.
+#[test]
+fn how_long_an_array_takes_to_be_whole_again_is_told() {
+    if !has_guest() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let whole = |array: &str, size: &str, more: &[&str]| {
+        let drive = format!("model:disk-2008?size={size}");
+        let target = format!("raid1(metadata=1.2, {drive}, {drive})");
+        let plain = ["pull", "--guest", &target, "--work", "fsync", "--steps", "40", "--json"];
+        let few = ["-s", "recordings=1", "--pulls", "2", "--memory", "128MiB", "--array", array];
+        let found = command(folder.path(), &[&plain[..], &few, more].concat()).output().unwrap();
+        let found = json(&found);
+        let timed = &found["outcome"]["figure"]["card"]["whole_again"];
+        assert_eq!(timed["states"], 1, "{found}");
+        timed["seconds"]["median"].as_f64().unwrap()
+    };
+    for array in ["raidloom", "md"] {
+        let [small, large] = ["24MiB", "72MiB"].map(|size| whole(array, size, &[]));
+        let lost = whole(array, "24MiB", &["--lose-member", "1"]);
+        // 24 MiB at 200,000 KiB/s, the most of both, and of no such drive.
+        assert!(small > 0.12 && lost > 0.12, "{array}: {small} s, {lost} s");
+        assert!(large > 1.5 * small, "{array}: {small} s, {large} s for three times as much");
+    }
+}
+
 /// The write hole: a drive dies with the power, and what resync would have made good is gone. With
 /// a PPL nothing is, which is one of the hundreds below.
 #[test]
@@ -384,6 +413,7 @@ fn a_guest_that_hangs_is_given_up_and_the_state_is_lost() {
         drive_bytes: vec![drive_bytes],
         drive_models: vec![None],
         guest_memory_bytes: Some(96 << 20),
+        guest_kernel: None,
         md: None,
         starter: Starter::Same,
         state: guest::ArrayCompleteness::Whole,
@@ -413,7 +443,6 @@ fn a_guest_that_hangs_is_given_up_and_the_state_is_lost() {
     for hang in ["kill -STOP $$", "while :; do :; done"] {
         // It works as ever on a disk that is empty, and hangs where there is an ext4.
         let path = folder.path().join("worker.sh");
-        guest_kernel: None,
         let script = format!(
             "#!/bin/sh\nmagic=$(dd if=/dev/vda bs=1 skip=1080 count=2 2>/dev/null | od -An -tx1)\n\
             [ \"$magic\" = ' 53 ef' ] && {{ {hang}; }}\nexec \"$@\"\n"

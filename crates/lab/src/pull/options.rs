@@ -371,6 +371,17 @@ impl Options {
         }
     }
 
+    /// Whether there is an array with superblocks that can do without a drive.
+    pub(super) fn is_redundant(&self) -> bool {
+        let made = serve::array_with_metadata(&self.stack);
+        let layer = match &self.md {
+            Some(_) => Some(&self.stack),
+            None => made,
+        };
+        matches!(layer, Some(Node::Layer { name, .. })
+            if stack::table::layer(name).is_ok_and(|row| row.redundant))
+    }
+
     /// Whether md starts what a crash has left.
     pub(super) fn is_started_by_md(&self) -> bool {
         match self.starter {

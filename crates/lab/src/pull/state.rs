@@ -33,12 +33,15 @@ use super::options::{Behaviour, LostMember, Options, Starter, WorkSource};
 use super::outcome::Samples;
 use super::recording::Recording;
 use super::slot::Slot;
-use super::worker::{Array, Program, Promises, StateToJudge, WaitEnd, Worker};
+use super::worker::{Array, Program, Promises, StateToJudge, Task, WHOLE_MOST, WaitEnd, Worker};
 use crate::catalogue;
 
 /// Where the chance of guests that judge comes from: the same for every state, so that one that is
 /// made again is judged as before.
 const JUDGE_SEED: u64 = 1;
+
+/// Of so many states of a batch one is timed until its array is whole.
+const ONE_TIMED_OF: usize = 25;
 
 /// A state that broke something: enough to make it again, bit for bit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -139,7 +142,7 @@ struct ServedState {
     /// How long the drives took to start it, in modelled time.
     started_milliseconds: u64,
     /// What they are the device of.
-    _on: Option<OpenStack>,
+    on: Option<OpenStack>,
 }
 
 /// What a state is made of.
@@ -229,6 +232,11 @@ impl<'a> States<'a> {
                 kept.extend(self.keep(&history, made, &judgement)?);
             }
             self.known.insert(content, judgement.clone());
+            let mut judgement = judgement;
+            let is_timed = index % ONE_TIMED_OF == 1 && judgement.lost_for_good.is_none();
+            if is_timed && self.can_be_timed() {
+                judgement.whole_milliseconds = self.whole_after(&history, made)?;
+            }
             sample.states.push((cut.time_nanoseconds, judgement));
         }
         Ok(())
@@ -421,7 +429,7 @@ impl<'a> States<'a> {
             };
             let disks = self.drives(crash)?;
             let served =
-                ServedState { disks, array: Some(array), started_milliseconds: 0, _on: None };
+                ServedState { disks, array: Some(array), started_milliseconds: 0, on: None };
             return Ok((Some(served), None));
         }
         let without = |left: Option<Node>, number: &usize| drives::without(&left?, *number);
@@ -437,7 +445,7 @@ impl<'a> States<'a> {
                 array: None,
                 started_milliseconds: reactor
                     .map_or(0, |reactor| reactor.now().nanoseconds() / 1_000_000),
-                _on: Some(opened),
+                on: Some(opened),
             }))
         };
         let error = match open(&left)? {
@@ -465,15 +473,7 @@ impl<'a> States<'a> {
                 (file.path().to_owned(), place.point(), Some(file))
             }
             MountHost::Guest(_) => {
-                let both = || self.slots.iter().zip(&served.disks);
-                let fits = self.slots.len() == served.disks.len()
-                    && both().all(|(slot, disk)| slot.fits(disk.info()));
-                if !fits {
-                    self.end_worker();
-                    let slot = |disk: &Arc<dyn Device>| Slot::new(disk.info());
-                    self.slots = served.disks.iter().map(slot).collect();
-                }
-                self.slots.iter().zip(&served.disks).for_each(|(slot, disk)| slot.put(disk));
+                self.put_in_slots(served);
                 (Guests::device_after(self.options), Guests::point(), None)
             }
         };
@@ -494,6 +494,24 @@ impl<'a> States<'a> {
             self.worker = None;
         }
         Ok(waited)
+    }
+
+    /// Puts a state into the disks of the guest, which is another one where they do not fit.
+    fn put_in_slots(&mut self, served: &ServedState) {
+        let both = || self.slots.iter().zip(&served.disks);
+        let fits = self.slots.len() == served.disks.len()
+            && both().all(|(slot, disk)| slot.fits(disk.info()));
+        if !fits {
+            self.end_worker();
+            let slot = |disk: &Arc<dyn Device>| Slot::new(disk.info());
+            self.slots = served.disks.iter().map(slot).collect();
+        }
+        self.slots.iter().zip(&served.disks).for_each(|(slot, disk)| slot.put(disk));
+    }
+
+    /// Ends what judges at once.
+    fn drop_worker(&mut self) {
+        self.worker = None;
     }
 
     /// What judges, which is started where it does not run.
@@ -550,6 +568,7 @@ impl<'a> States<'a> {
             unflushed: self.options.unflushed,
             drive_models: self.options.drive_models.clone(),
             guest_memory_bytes: self.options.guest_memory_bytes,
+            guest_kernel: self.options.guest_kernel.clone(),
             file_system: self.options.file_system.name.to_owned(),
             mount_options: self.options.mount_options.clone(),
             judgement: judgement.clone(),
@@ -562,15 +581,91 @@ impl<'a> States<'a> {
     }
 }
 
+/// How long an array takes to be whole again, in modelled time: a state is made anew, its array
+/// started and left alone until its members agree. In the place of each drive that is missing there
+/// is a new one.
+impl States<'_> {
+    /// Whether there is an array whose members may disagree, over drives that take time.
+    fn can_be_timed(&self) -> bool {
+        let is_redundant = self.options.is_redundant();
+        matches!(self.site.ground, MountHost::Guest(_)) && is_redundant
+    }
+
+    /// From the start of the array until it is whole, in milliseconds; nothing where it is not in a
+    /// day, or does not start.
+    fn whole_after(&mut self, history: &History, made: StateOrigin) -> Result<Option<u64>, Error> {
+        let crash = history.crash(made.cut, made.policy, made.seed)?;
+        let (Some(served), _) = self.start(&crash, made.seed)? else { return Ok(None) };
+        match served.array.clone() {
+            Some(array) => self.whole_by_md(served, array, made.seed),
+            None => self.whole_by_raidloom(served, made.seed),
+        }
+    }
+
+    /// The drives that an array has to do without, by their numbers.
+    fn missing(&self, seed: u64) -> Vec<usize> {
+        let mut missing = self.gone(seed);
+        missing.extend(self.options.lost_member.stale());
+        missing
+    }
+
+    fn whole_by_raidloom(&self, served: ServedState, seed: u64) -> Result<Option<u64>, Error> {
+        let Some(opened) = served.on else { return Ok(None) };
+        let (models, mut missing) = (Models::default(), self.missing(seed).into_iter());
+        let sizes = &self.options.drive_bytes;
+        let mut new = || -> Result<Arc<dyn Device>, block::Error> {
+            let number = missing.next().unwrap_or_default();
+            let bytes = sizes.get(number).or(sizes.first()).copied().unwrap_or_default();
+            let memory = drives::memory(bytes);
+            let drive = memory.and_then(|drive| match self.options.model(number) {
+                Some((model, seed)) => drives::timed(model, seed, drive, &models),
+                None => Ok(drive),
+            });
+            drive.map_err(|error| block::Error::new(block::ErrorKind::Other, error.to_string()))
+        };
+        opened.fill_slots(derive_seed(seed, "new drive", 0), &mut new)?;
+        let took = opened.until_whole(WHOLE_MOST)?;
+        Ok(took.map(|took| took.as_millis() as u64))
+    }
+
+    fn whole_by_md(
+        &mut self,
+        served: ServedState,
+        array: Array,
+        seed: u64,
+    ) -> Result<Option<u64>, Error> {
+        let name = guest::setup::disk_name;
+        let fill = self.missing(seed).into_iter().map(name).map(|disk| {
+            format!(
+                "mdadm --quiet --zero-superblock /dev/{disk} && mdadm --quiet /dev/md0 --add \
+                /dev/{disk}"
+            )
+        });
+        let task = Task::UntilWhole { array, fill: fill.collect() };
+        self.put_in_slots(&served);
+        let took = self.worker()?.until_whole(&task)?;
+        match took {
+            Some(took) => {
+                self.in_slots = Some(served);
+                Ok(took)
+            }
+            None => {
+                // What does not answer is ended.
+                self.drop_worker();
+                Ok(None)
+            }
+        }
+    }
+}
+
 /// A state of which nothing can be read.
 fn lost(why: String) -> Judgement {
     Judgement { unmountable: Some(why.clone()), lost_for_good: Some(why), ..Judgement::default() }
-            guest_kernel: self.options.guest_kernel.clone(),
 }
 
 /// What has to come out the same: all but the time it took.
 pub(super) fn what(judgement: &Judgement) -> Judgement {
-    Judgement { recovery_milliseconds: 0, ..judgement.clone() }
+    Judgement { recovery_milliseconds: 0, whole_milliseconds: None, ..judgement.clone() }
 }
 
 /// Writes the opposite of what a sector holds.

@@ -40,6 +40,11 @@ pub(super) const TASK_TIME: Duration = Duration::from_secs(600);
 /// How long the wish to stop may go unnoticed.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// The longest that an array may take to be whole, in modelled time.
+pub(super) const WHOLE_MOST: Duration = Duration::from_secs(24 * 60 * 60);
+/// How often md is looked at meanwhile.
+const WHOLE_LOOK: Duration = Duration::from_millis(10);
+
 /// What is to be done.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Task {
@@ -91,6 +96,12 @@ pub(super) enum Task {
     },
     Unmount {
         point: PathBuf,
+    },
+    /// Starts an array of md, runs the commands that fill its empty slots, and waits until it is
+    /// whole.
+    UntilWhole {
+        array: Array,
+        fill: Vec<String>,
     },
     Judge(Box<StateToJudge>),
 }
@@ -151,6 +162,8 @@ enum WorkerMessage {
     Checking,
     Checked(CheckResult),
     Judged(Box<Judgement>),
+    /// How long it took, in milliseconds of its clock.
+    Whole(Option<u64>),
     Failed(Text),
 }
 
@@ -326,7 +339,10 @@ impl Worker {
                     self.life.send("\n")?;
                 }
                 Ok((
-                    WorkerMessage::Done | WorkerMessage::Judged(_) | WorkerMessage::Checked(_),
+                    WorkerMessage::Done
+                    | WorkerMessage::Judged(_)
+                    | WorkerMessage::Whole(_)
+                    | WorkerMessage::Checked(_),
                     time,
                 )) => return Ok(time),
                 Ok((WorkerMessage::Checking, _)) => (),
@@ -362,6 +378,19 @@ impl Worker {
                 Some(why) => Ok(WaitEnd::Stopped(why)),
                 None => Err(Error::failed(catalogue::JUDGE_ENDED)),
             },
+        }
+    }
+
+    /// Waits until an array is whole: how long it took, in milliseconds, where it is; nothing where
+    /// there was no answer in time.
+    pub(super) fn until_whole(&mut self, task: &Task) -> Result<Option<Option<u64>>, Error> {
+        self.send_task(task)?;
+        match self.hear(self.state_time)? {
+            Ok((WorkerMessage::Whole(took), _)) => Ok(Some(took)),
+            Ok((WorkerMessage::Failed(text), _)) => Err(Error::failed(text)),
+            Ok(_) => Err(Error::failed("the worker makes no sense")),
+            Err(NoAnswer::Interrupted) => Err(interrupted()),
+            Err(NoAnswer::Late | NoAnswer::Ended) => Ok(None),
         }
     }
 
@@ -463,6 +492,9 @@ fn carry_out(
             return checked.map(WorkerMessage::Checked);
         }
         Task::Unmount { point } => unmount_patiently(&point)?,
+        Task::UntilWhole { array, fill } => {
+            return md_until_whole(&array, &fill).map(WorkerMessage::Whole);
+        }
         Task::Judge(_) => unreachable!("it was judged above"),
     }
     Ok(WorkerMessage::Done)
@@ -481,6 +513,8 @@ struct Tools {
     repair: Option<&'static [&'static str]>,
     /// It has no journal: it is checked before it is mounted, as systems do.
     first: bool,
+    /// What brings it to what its journal says, where no kernel does.
+    replay: Option<&'static [&'static str]>,
 }
 
 fn tools(file_system: &str) -> Option<Tools> {
@@ -492,6 +526,13 @@ fn tools(file_system: &str) -> Option<Tools> {
         "btrfs" => with(&["btrfs", "check", "--readonly"], None, false),
         "vfat" => with(&["fsck.vfat", "-n"], Some(&["fsck.vfat", "-a"]), true),
         "ntfs" => with(&["ntfsfix", "-n"], Some(&["ntfsfix"]), true),
+        // Linux mounts none whose log holds something (jfs_fsck(8)).
+        "jfs" => Some(Tools {
+            check: &["jfs_fsck", "-n"],
+            repair: Some(&["jfs_fsck", "-f"]),
+            first: false,
+            replay: Some(&["jfs_fsck", "-a"]),
+        }),
         _ => None,
     }
 }
@@ -509,8 +550,6 @@ fn clear_fat_mark(image: &Path) -> io::Result<()> {
     let is_32 = sector[22..24] == [0, 0];
     let place = if is_32 { 65 } else { 37 };
     if sector[510..] == [0x55, 0xaa] && sector[place] & MARK != 0 {
-    /// What brings it to what its journal says, where no kernel does.
-    replay: Option<&'static [&'static str]>,
         disk.write_all_at(&[sector[place] & !MARK], place as u64)?;
         disk.sync_data()?;
     }
@@ -522,13 +561,6 @@ fn passes(
     words: &[&str],
     state: &StateToJudge,
     codes: std::ops::RangeInclusive<i32>,
-        // Linux mounts none whose log holds something (jfs_fsck(8)).
-        "jfs" => Some(Tools {
-            check: &["jfs_fsck", "-n"],
-            repair: Some(&["jfs_fsck", "-f"]),
-            first: false,
-            replay: Some(&["jfs_fsck", "-a"]),
-        }),
 ) -> Option<bool> {
     let mut command = tool::command(words[0]);
     // What tells a tool that an image is a file.
@@ -547,6 +579,42 @@ fn shell(command: &str) -> Result<(), Error> {
     let said = String::from_utf8_lossy(&output.stderr);
     let line = said.lines().map(str::trim).find(|line| !line.is_empty());
     Err(Error::failed(line.unwrap_or(command).to_owned()))
+}
+
+/// In the guest: starts an array of md, fills its empty slots, and waits until it is whole. How
+/// long that took, in milliseconds; nothing where it does not start or is not whole in time.
+fn md_until_whole(array: &Array, fill: &[String]) -> Result<Option<u64>, Error> {
+    let begun = Instant::now();
+    if shell(&array.start).is_err() {
+        // What was put together without being started holds its disks.
+        let _ = shell(&array.stop);
+        if shell(&array.force).is_err() {
+            let _ = shell(&array.stop);
+            return Ok(None);
+        }
+    }
+    let mut is_filled = true;
+    for command in fill {
+        is_filled &= shell(command).is_ok();
+    }
+    let mut took = None;
+    while is_filled && took.is_none() && begun.elapsed() < WHOLE_MOST {
+        took = is_whole(Path::new("/sys/block/md0/md")).then(|| begun.elapsed().as_millis() as u64);
+        if took.is_none() {
+            std::thread::sleep(WHOLE_LOOK);
+        }
+    }
+    shell(&array.stop)?;
+    Ok(took)
+}
+
+/// Whether md has nothing to bring up to date, by what it says of an array in this folder (Linux,
+/// Documentation/admin-guide/md.rst: `sync_action`, `resync_start`, `degraded`).
+fn is_whole(folder: &Path) -> bool {
+    let says = |name: &str, expected: &str| {
+        std::fs::read_to_string(folder.join(name)).is_ok_and(|text| text.trim() == expected)
+    };
+    says("sync_action", "idle") && says("resync_start", "none") && says("degraded", "0")
 }
 
 /// Says that the check of the user's begins.
@@ -588,6 +656,9 @@ fn judge_device(
     if state.repair_first {
         repair();
     }
+    if let Some(replay) = tools.as_ref().and_then(|tools| tools.replay) {
+        passes(replay, state, 0..=1);
+    }
     if file_system.name == "vfat" {
         // What cannot be read is found by the check.
         let _ = clear_fat_mark(&state.image);
@@ -616,9 +687,6 @@ fn judge_device(
     look(state, &mut judgement, checking)?;
     match state.is_device {
         true => unmount_here(&state.point)?,
-    if let Some(replay) = tools.as_ref().and_then(|tools| tools.replay) {
-        passes(replay, state, 0..=1);
-    }
         false => unmount_patiently(&state.point)?,
     }
     if let Some(tools) = tools.filter(|tools| !tools.first && judgement.unmountable.is_none()) {
@@ -679,6 +747,23 @@ mod tests {
             std::fs::write(&image, sector).unwrap();
             clear_fat_mark(&image).unwrap();
             assert_eq!(std::fs::read(&image).unwrap(), sector, "it is no FAT");
+        }
+    }
+
+    #[test]
+    fn an_array_of_md_is_whole_when_it_says_so_in_all_of_three_ways() {
+        let folder = tempfile::tempdir().unwrap();
+        let say = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        let whole = [("sync_action", "idle\n"), ("resync_start", "none\n"), ("degraded", "0\n")];
+        assert!(!is_whole(folder.path()), "there is none");
+        whole.iter().for_each(|(name, text)| say(name, text));
+        assert!(is_whole(folder.path()));
+        for (name, text) in
+            [("sync_action", "resync\n"), ("resync_start", "128\n"), ("degraded", "1\n")]
+        {
+            say(name, text);
+            assert!(!is_whole(folder.path()), "{name}");
+            whole.iter().for_each(|(name, text)| say(name, text));
         }
     }
 

@@ -190,5 +190,7 @@ pub(super) fn found(options: &Options, outcome: &Outcome) -> WorkloadResult {
     .map(|(name, figure)| (name.to_owned(), figure))
     .into();
     found.metrics.extend(more);
+    let whole = card.whole_again.map(|timed| timed.seconds.median);
+    found.metrics.extend(whole.map(|seconds| ("whole_again_median_seconds".to_owned(), seconds)));
     found
 }
