@@ -165,8 +165,8 @@ impl Boot<'_> {
     ///
     /// # Errors
     /// What is missing on the host; a kernel that ends without having done its job, with the last
-    /// that it said; a device that fails to open; [`ErrorKind::TimedOut`] where it has passed one of
-    /// its bounds.
+    /// that it said; a device that fails to open; [`ErrorKind::TimedOut`] where it has passed one
+    /// of its bounds.
     pub fn run(&self, go_on: &(dyn Fn() -> bool + Sync)) -> Result<Outcome, Error> {
         check_memory(self.memory_bytes)?;
         check_confined(rustix::process::geteuid().is_root(), confine::supported().is_ok())?;

@@ -267,8 +267,8 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// Whom to ask whether it is to go on: after each message, and about twice a second of real time
-    /// wherever the kernel is waited for; before it runs.
+    /// Whom to ask whether it is to go on: after each message, and about twice a second of real
+    /// time wherever the kernel is waited for; before it runs.
     pub fn asking(&mut self, go_on: &'a GoOn<'a>) {
         self.go_on = go_on;
     }

@@ -12,7 +12,7 @@ use rustix::mm::{MapFlags, MsyncFlags, ProtFlags, mmap, msync, munmap};
 
 /// Stores bytes into memory that a file is mapped to, shared, at an offset that is a multiple of a
 /// page. With `sync` it waits until they are durable (`msync`, `MS_SYNC`); without, the kernel
-/// writes them when it likes. The file is open for reading and writing, and nobody may shorten it
+/// writes them when it likes. The file is open for reading and writing, and may not be shortened
 /// meanwhile: the kernel ends a process that stores behind the end of a file.
 ///
 /// # Errors

@@ -12,12 +12,12 @@
 //! are two and three, drawn by the seed. The same run and number are the same scenario, so that
 //! whoever judges it makes it again and needs nothing but the marks.
 //!
-//! What is durable when (POSIX.1-2017 `fsync`, `fdatasync`, `msync`; open(2), fsync(2), rename(2)):
-//! `fsync` makes a file's content, size and attributes durable, `fdatasync` content and size, writes
-//! with `O_DSYNC` themselves, `msync` with `MS_SYNC` what was stored into a shared mapping, and
-//! `fsync` of a folder its names. One thing that POSIX does not say is looked at and counted apart:
-//! a rename without `fsync` leaves the old or the new file, whole, as ext4 says of itself
-//! (`auto_da_alloc`, Documentation/admin-guide/ext4.rst).
+//! What is durable when (POSIX.1-2017 `fsync`, `fdatasync`, `msync`; open(2), fsync(2),
+//! rename(2)): `fsync` makes a file's content, size and attributes durable, `fdatasync` content
+//! and size, writes with `O_DSYNC` themselves, `msync` with `MS_SYNC` what was stored into a
+//! shared mapping, and `fsync` of a folder its names. One thing that POSIX does not say is looked
+//! at and counted apart: a rename without `fsync` leaves the old or the new file, whole, as ext4
+//! says of itself (`auto_da_alloc`, Documentation/admin-guide/ext4.rst).
 
 mod carry_out;
 mod look;
