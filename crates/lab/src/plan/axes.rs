@@ -409,10 +409,9 @@ pub(super) fn text_of(axis: &str, item: &Item, names: &Names<'_>) -> Result<Stri
             promise_memory(MEMORY, bytes).map_err(|error| item.error(error))?;
             Ok(stacks::size_text(bytes))
         }
-        KERNEL => {
-            guest::check_kernel_name(text).map_err(|error| item.error(error))?;
-            Ok(text.to_owned())
-        }
+        KERNEL => guest::check_kernel_name(text)
+            .map(|()| text.to_owned())
+            .map_err(|error| item.error(error)),
         PROCESSOR if text == NONE => Ok(text.to_owned()),
         PROCESSOR => processor::parse(text)
             .map(|processor| processor.to_string())
