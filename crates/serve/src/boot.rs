@@ -303,8 +303,8 @@ impl Boot {
         }
     }
 
-    /// The configuration of an array that runs, and whether it was there: one that says the same, or
-    /// one that is written.
+    /// The configuration of an array that runs, and whether it was there: one that says the same,
+    /// or one that is written.
     fn configuration_of(&self, name: &str, settings: &Settings) -> Result<(PathBuf, bool), Error> {
         let file = self.configurations.join(format!("{name}.toml"));
         if !file.exists() {
@@ -362,7 +362,7 @@ impl Boot {
             let text = fs::read_to_string(self.root.join(file)).unwrap_or_default();
             text.lines().any(|line| line == exception_line(uuid))
         };
-        MD_CONFIGURATIONS.iter().any(|file| has(&file))
+        MD_CONFIGURATIONS.iter().any(has)
     }
 
     /// Whether md assembles an array by itself when its drives have come or their superblocks were
@@ -670,11 +670,12 @@ mod tests {
         let with_both = fs::read_to_string(&file).unwrap();
         assert_eq!(boot.forget_md_exception(&[3; 16]).unwrap(), [""; 0].map(PathBuf::from));
         assert_eq!(fs::read_to_string(&file).unwrap(), with_both);
-        assert_eq!(boot.forget_md_exception(&[1; 16]).unwrap(), [file.clone()]);
+        let changed = std::slice::from_ref(&file);
+        assert_eq!(boot.forget_md_exception(&[1; 16]).unwrap(), changed);
         let rest = fs::read_to_string(&file).unwrap();
         assert!(rest.starts_with(&others) && !rest.contains("# tank:"), "{rest}");
         assert!(rest.contains("# other: "), "{rest}");
-        assert_eq!(boot.forget_md_exception(&[2; 16]).unwrap(), [file.clone()]);
+        assert_eq!(boot.forget_md_exception(&[2; 16]).unwrap(), changed);
         assert_eq!(fs::read_to_string(&file).unwrap(), others);
     }
 

@@ -46,7 +46,7 @@ pub(super) fn destroy(output: &Output, arguments: &DestroyArguments) -> Result<(
     let mut lines: Vec<String> = erased.iter().map(line).collect();
     match forgotten {
         Ok(files) => {
-            lines.extend(files.iter().map(|file| say!(MD_LINE_FORGOTTEN, path = file.display())))
+            lines.extend(files.iter().map(|file| say!(MD_LINE_FORGOTTEN, path = file.display())));
         }
         Err(error) => output.note(&error.to_string()),
     }
@@ -59,7 +59,7 @@ fn forget(output: &Output, erased: &[mdtools::ErasedMember]) -> Result<Vec<PathB
     let Some(first) = erased.first() else { return Ok(Vec::new()) };
     let boot = Boot::here(&array_command::serve_with()?.program);
     if erased.len() >= first.members as usize {
-        return Ok(boot.forget_md_exception(&first.set_uuid)?);
+        return boot.forget_md_exception(&first.set_uuid);
     }
     if boot.is_excepted_from_md(&first.set_uuid) {
         output.note(&say!(MD_LINE_STAYS, named = erased.len(), members = first.members));

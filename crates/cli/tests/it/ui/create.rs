@@ -252,8 +252,7 @@ fn an_answer_is_made_on_the_page_by_keyboard() {
     for step in ["choose", "array", "configuration", "start"] {
         assert!(steps.as_array().unwrap().contains(&json!(step)), "{steps}");
     }
-    let shown = browser.value("document.querySelector('#making').innerText");
-    let shown = shown.as_str().unwrap();
+    let shown = browser.value("document.querySelector('#making').innerText").to_string();
     assert!(shown.contains("Writing superblocks") && shown.contains("It is made"), "{shown}");
     assert!(shown.contains("$ raidloom choose --json --do --from="), "{shown}");
     look_over(&mut browser, "created");
