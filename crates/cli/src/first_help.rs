@@ -1,6 +1,6 @@
 //! The help in Japanese: the first one whole, and of each verb below what it does and the headings.
-//! What the options of the first help's verbs mean stands in `option_help`; what those of the others
-//! mean is said in English.
+//! What the options of the first help's verbs mean stands in `option_help`; those of the others are
+//! explained in English.
 
 use clap::{Arg, ArgAction, Command};
 

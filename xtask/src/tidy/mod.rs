@@ -126,8 +126,8 @@ impl Tree {
         self.texts().filter(|(path, _)| path.ends_with(".rs"))
     }
 
-    /// What a rule found but for its exceptions, each a path with why. One that is not used any more
-    /// is an error itself.
+    /// What a rule found but for its exceptions, each a path with why. One that nothing needs any
+    /// more is an error itself.
     fn but_for(
         &self,
         exceptions: &[(&str, &str)],

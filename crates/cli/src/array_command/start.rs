@@ -417,8 +417,11 @@ fn serve_here(
     served?;
     match ended.code().unwrap_or_else(|| 128 + ended.signal().unwrap_or(0)) {
         0 => Ok(()),
-        code => Err(Failure::failed(statement!(COMMAND_ENDED, command = command, status = ended.to_string()))
-            .with_code(u8::try_from(code).unwrap_or(1))),
+        code => {
+            let ended = ended.to_string();
+            let said = statement!(COMMAND_ENDED, command = command, status = ended);
+            Err(Failure::failed(said).with_code(u8::try_from(code).unwrap_or(1)))
+        }
     }
 }
 

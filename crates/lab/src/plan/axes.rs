@@ -10,7 +10,7 @@ use export::image::ImageKind;
 
 use super::catalogue;
 use super::document::{
-    Item, LocatedValue, Reader, SourceLocation, suggestion, unknown_key, values,
+    Item, LocatedValue, Reader, SourceLocation, given_twice, suggestion, unknown_key, values,
 };
 use super::members::{self, MemberSet};
 use super::suite::{SuiteAxis, Workloads};
@@ -489,11 +489,6 @@ fn each<T>(
         .iter()
         .map(|item| Ok(LocatedValue { value: read(item)?, place: item.place.clone() }))
         .collect()
-}
-
-/// What is said of a value that is given twice.
-pub(super) fn given_twice(value: &str) -> Text {
-    statement!(catalogue::GIVEN_TWICE, value = value)
 }
 
 fn twice<'a>(values: impl Iterator<Item = (String, &'a SourceLocation)>) -> Result<(), Error> {

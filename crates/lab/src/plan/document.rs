@@ -359,6 +359,11 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// What is said of a value that is given twice.
+pub(super) fn given_twice(value: &str) -> Text {
+    statement!(catalogue::GIVEN_TWICE, value = value)
+}
+
 /// What is said of a key that a table does not have.
 pub(super) fn unknown_key(key: &str, table: &Text, hint: Text) -> Text {
     statement!(catalogue::UNKNOWN_KEY, key = key, table = table, hint = hint)

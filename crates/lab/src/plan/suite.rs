@@ -25,10 +25,9 @@ use results::safety;
 use results::{Clock, Configuration, Group, Judge, ModelError, ModelErrors, Plan, Workload};
 use stack::{Order, Work, size};
 
-use super::axes::given_twice;
 use super::catalogue;
 use super::document::{
-    Item, LocatedValue, Reader, SourceLocation, Value as Given, suggestion, values,
+    Item, LocatedValue, Reader, SourceLocation, Value as Given, given_twice, suggestion, values,
 };
 use crate::cell::names::axis_name;
 use crate::cell::{Cell, suite_axis};
