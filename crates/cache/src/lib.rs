@@ -9,7 +9,7 @@
 //! and which goes next, by one of the policies of [`PolicyKind`]) and [`Admission`] (what comes in
 //! at all).
 
-mod beside;
+mod device_check;
 mod frame;
 mod layer;
 mod overlay;

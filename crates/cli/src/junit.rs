@@ -4,7 +4,7 @@
 use lab::pull::{Outcome, Sample};
 use words::{Language, in_language};
 
-use crate::pull_command::shown::headline;
+use crate::pull_command::outcome_text::headline;
 
 /// The document, of a test of this name.
 pub(crate) fn document(name: &str, outcome: &Outcome) -> String {

@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 use block::{Buf, BufMut, Error};
 
 use crate::image_core::{Core, ImageState};
-use crate::map::{Entry, Place};
+use crate::map::{ClusterLocation, Entry};
 use crate::tables::TableWrite;
 
 /// What a request does to the disk.
@@ -66,7 +66,9 @@ impl Core {
     pub(crate) fn parts_there(&self, mut offset: u64, length: u64) -> Option<Vec<(u64, u64)>> {
         let (state, end, mut parts) = (self.state(), offset + length, Vec::new());
         while offset < end {
-            let (Place::At(at), run) = state.map.run(offset, end - offset) else { return None };
+            let (ClusterLocation::At(at), run) = state.map.run(offset, end - offset) else {
+                return None;
+            };
             let length = run.min(self.piece_bytes_max);
             parts.push((at, length));
             offset += length;
@@ -77,9 +79,9 @@ impl Core {
     /// Whether this part of a cluster reads as zeroes whatever lies anywhere.
     pub(crate) fn is_zero(&self, entry: Entry, offset: u64, length: u64) -> bool {
         match entry.place() {
-            Place::Zero => true,
-            Place::Hole => self.backed(offset, length) == 0,
-            Place::At(_) | Place::Packed(_) => false,
+            ClusterLocation::Zero => true,
+            ClusterLocation::Hole => self.backed(offset, length) == 0,
+            ClusterLocation::At(_) | ClusterLocation::Packed(_) => false,
         }
     }
 }
@@ -93,7 +95,7 @@ impl ImageState {
         length: u64,
     ) -> Result<Part, Error> {
         let bytes = core.cluster_bytes;
-        if let (Place::At(at), run) = self.map.run(offset, length) {
+        if let (ClusterLocation::At(at), run) = self.map.run(offset, length) {
             return Ok(Part::There { at, length: run.min(core.piece_bytes_max) });
         }
         let ImageState { map, tables } = self;
@@ -108,7 +110,7 @@ impl ImageState {
             None => {
                 let is_placeless = |cluster: &u64| {
                     let entry = map.entry(*cluster);
-                    !matches!(entry.place(), Place::At(_)) && entry.own_place().is_none()
+                    !matches!(entry.place(), ClusterLocation::At(_)) && entry.own_place().is_none()
                 };
                 let (cluster, count) =
                     tables.allocate((first..end).take_while(is_placeless).count() as u64)?;
@@ -130,15 +132,15 @@ impl ImageState {
         let tables = self.tables.as_mut().expect("an image that is written to");
         tables.must_have_table(&mut self.map, cluster)?;
         match self.map.entry(cluster).place() {
-            Place::At(place) => {
+            ClusterLocation::At(place) => {
                 self.set(cluster, Entry::zero_at(place));
                 Ok(Some(place))
             }
-            Place::Hole | Place::Packed(_) => {
+            ClusterLocation::Hole | ClusterLocation::Packed(_) => {
                 self.set(cluster, Entry::ZERO);
                 Ok(None)
             }
-            Place::Zero => Ok(None),
+            ClusterLocation::Zero => Ok(None),
         }
     }
 }

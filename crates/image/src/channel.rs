@@ -20,7 +20,7 @@ use reactor::WakeReason;
 
 use crate::changes::{Change, ClusterWrite, Commit, Part};
 use crate::image_core::{Claimed, ClusterClaim, Core};
-use crate::map::{Entry, Place};
+use crate::map::{ClusterLocation, Entry};
 use crate::packed::PACKED_SPARE_BYTES;
 use crate::tables::TableWrite;
 
@@ -126,7 +126,7 @@ impl ImageChannel {
         while !rest.is_empty() {
             let (place, run) = core.state().map.run(offset, rest.len() as u64);
             let length = match place {
-                Place::Packed(_) => run,
+                ClusterLocation::Packed(_) => run,
                 _ => run.min(core.piece_bytes_max),
             };
             let part = rest.split_to(length as usize);
@@ -137,10 +137,10 @@ impl ImageChannel {
     }
 
     /// One piece that lies in one place.
-    fn piece(&mut self, request: u32, offset: u64, mut part: BufMut, place: Place) {
+    fn piece(&mut self, request: u32, offset: u64, mut part: BufMut, place: ClusterLocation) {
         match place {
-            Place::Zero => part.fill(0),
-            Place::Hole => {
+            ClusterLocation::Zero => part.fill(0),
+            ClusterLocation::Hole => {
                 let backed = self.core.backed(offset, part.len() as u64);
                 let mut from = part.split_to(backed as usize);
                 if from.is_empty() || self.backing.is_none() {
@@ -152,7 +152,7 @@ impl ImageChannel {
                 }
                 part.fill(0);
             }
-            Place::At(at) => {
+            ClusterLocation::At(at) => {
                 let end = self.core.file.info().size_bytes;
                 let there = end.saturating_sub(at).min(part.len() as u64);
                 let from = part.split_to(there as usize);
@@ -162,7 +162,7 @@ impl ImageChannel {
                 }
                 self.core.fill_behind(at + there, &mut part);
             }
-            Place::Packed(at) => {
+            ClusterLocation::Packed(at) => {
                 let within = (offset % self.core.cluster_bytes) as usize;
                 if let Some((_, cluster)) = self.kept.iter().find(|(kept, _)| *kept == at) {
                     part.copy_from_slice(&cluster[within..within + part.len()]);

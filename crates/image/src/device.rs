@@ -10,7 +10,7 @@ use block::{
 use crate::channel::ImageChannel;
 use crate::format::{ImageHeader, ImageUse};
 use crate::image_core::{Core, ImageState};
-use crate::map::Place;
+use crate::map::ClusterLocation;
 use crate::packed::PACKED_SPARE_BYTES;
 use crate::tables::Tables;
 
@@ -168,9 +168,11 @@ impl Device for ImageDevice {
         let (place, run) = self.core.state().map.run(offset, length);
         let backed = self.core.backed(offset, run);
         match (place, &self.core.backing) {
-            (Place::Hole, Some(backing)) if backed > 0 => backing.extents(offset, backed, found),
-            (Place::Hole | Place::Zero, _) => found.push(run, true),
-            (Place::At(_) | Place::Packed(_), _) => found.push(run, false),
+            (ClusterLocation::Hole, Some(backing)) if backed > 0 => {
+                backing.extents(offset, backed, found)
+            }
+            (ClusterLocation::Hole | ClusterLocation::Zero, _) => found.push(run, true),
+            (ClusterLocation::At(_) | ClusterLocation::Packed(_), _) => found.push(run, false),
         }
     }
 }

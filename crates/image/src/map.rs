@@ -4,7 +4,7 @@ use block::{Error, ErrorKind};
 
 /// Where a piece of the disk is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ClusterLocation {
     /// Nowhere in the image: in what it lies over, or zero.
     Hole,
     /// It is zero.
@@ -43,17 +43,18 @@ impl Entry {
     /// The place that a cluster has for itself, with data in it or not.
     pub(crate) fn own_place(self) -> Option<u64> {
         let offset = self.0 & Entry::PLACE;
-        (matches!(self.place(), Place::At(_) | Place::Zero) && offset != 0).then_some(offset)
+        (matches!(self.place(), ClusterLocation::At(_) | ClusterLocation::Zero) && offset != 0)
+            .then_some(offset)
     }
 
     /// As it stands; of what is packed with what else its format says of it.
-    pub(crate) fn place(self) -> Place {
+    pub(crate) fn place(self) -> ClusterLocation {
         let offset = self.0 & Entry::PLACE;
         match self.0 >> Entry::KIND_SHIFT {
-            0 => Place::Hole,
-            1 => Place::Zero,
-            2 => Place::At(offset),
-            _ => Place::Packed(offset),
+            0 => ClusterLocation::Hole,
+            1 => ClusterLocation::Zero,
+            2 => ClusterLocation::At(offset),
+            _ => ClusterLocation::Packed(offset),
         }
     }
 }
@@ -67,12 +68,12 @@ pub(crate) struct Parts(pub(crate) u64);
 const PARTS: u64 = 32;
 
 impl Parts {
-    fn place(self, entry: Entry, part: u64, part_bytes: u64) -> Place {
+    fn place(self, entry: Entry, part: u64, part_bytes: u64) -> ClusterLocation {
         match (entry.place(), self.0 >> (part + PARTS) & 1, self.0 >> part & 1) {
-            (Place::Packed(offset), ..) => Place::Packed(offset),
-            (_, 1, _) => Place::Zero,
-            (Place::At(offset), _, 1) => Place::At(offset + part * part_bytes),
-            _ => Place::Hole,
+            (ClusterLocation::Packed(offset), ..) => ClusterLocation::Packed(offset),
+            (_, 1, _) => ClusterLocation::Zero,
+            (ClusterLocation::At(offset), _, 1) => ClusterLocation::At(offset + part * part_bytes),
+            _ => ClusterLocation::Hole,
         }
     }
 }
@@ -120,26 +121,26 @@ impl ImageMap {
     /// of which one byte is known.
     pub(crate) fn range(&self, entry: Entry, data_bytes: u64) -> Option<(u64, u64)> {
         match entry.place() {
-            Place::At(offset) => Some((offset, data_bytes)),
-            Place::Packed(offset) => Some((offset & self.packed_mask, 1)),
-            Place::Hole | Place::Zero => None,
+            ClusterLocation::At(offset) => Some((offset, data_bytes)),
+            ClusterLocation::Packed(offset) => Some((offset & self.packed_mask, 1)),
+            ClusterLocation::Hole | ClusterLocation::Zero => None,
         }
     }
 
     /// Whether any cluster is packed.
     pub(crate) fn is_packed(&self) -> bool {
         let mut entries = self.tables.iter().flatten().flat_map(|table| &table.entries);
-        entries.any(|entry| matches!(entry.place(), Place::Packed(_)))
+        entries.any(|entry| matches!(entry.place(), ClusterLocation::Packed(_)))
     }
 
     /// Where the byte at `offset` lies, and how many bytes from there on lie one behind the other.
-    pub(crate) fn locate(&self, offset: u64) -> (Place, u64) {
+    pub(crate) fn locate(&self, offset: u64) -> (ClusterLocation, u64) {
         let (cluster, within) = (offset / self.cluster_bytes, offset % self.cluster_bytes);
         let (table, index) = (cluster / self.table_entries, cluster % self.table_entries);
         let to_end = self.size_bytes - offset;
         let Some(table) = self.tables.get(table as usize).and_then(Option::as_ref) else {
             let left = (self.table_entries - index) * self.cluster_bytes - within;
-            return (Place::Hole, left.min(to_end));
+            return (ClusterLocation::Hole, left.min(to_end));
         };
         let entry = table.entries.get(index as usize).copied().unwrap_or(Entry::HOLE);
         let (place, left) = match table.parts.get(index as usize) {
@@ -154,10 +155,10 @@ impl ImageMap {
         (self.shifted(place, within), left.min(to_end))
     }
 
-    fn shifted(&self, place: Place, by: u64) -> Place {
+    fn shifted(&self, place: ClusterLocation, by: u64) -> ClusterLocation {
         match place {
-            Place::At(offset) => Place::At(offset + by),
-            Place::Packed(offset) => Place::Packed(offset & self.packed_mask),
+            ClusterLocation::At(offset) => ClusterLocation::At(offset + by),
+            ClusterLocation::Packed(offset) => ClusterLocation::Packed(offset & self.packed_mask),
             other => other,
         }
     }
@@ -171,13 +172,16 @@ impl ImageMap {
     }
 
     /// The same with what follows in the same way.
-    pub(crate) fn run(&self, offset: u64, length_max: u64) -> (Place, u64) {
+    pub(crate) fn run(&self, offset: u64, length_max: u64) -> (ClusterLocation, u64) {
         let (first, mut length) = self.locate(offset);
         while length < length_max {
             let (next, more) = self.locate(offset + length);
             let goes_on = match (first, next) {
-                (Place::Hole, Place::Hole) | (Place::Zero, Place::Zero) => true,
-                (Place::At(start), Place::At(then)) => start.checked_add(length) == Some(then),
+                (ClusterLocation::Hole, ClusterLocation::Hole)
+                | (ClusterLocation::Zero, ClusterLocation::Zero) => true,
+                (ClusterLocation::At(start), ClusterLocation::At(then)) => {
+                    start.checked_add(length) == Some(then)
+                }
                 _ => false,
             };
             if !goes_on {

@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use block::{Error, ErrorKind, SECTOR_BYTES};
 
-use crate::map::{Entry, ImageMap, Place, Table, damaged};
+use crate::map::{ClusterLocation, Entry, ImageMap, Table, damaged};
 use crate::source::{ImageFile, high64};
 
 /// Where a host offset stands in an entry of either level.
@@ -208,7 +208,7 @@ impl Tables {
             .chain(self.counts.table.iter().chain(&self.l1).filter_map(single))
             .chain(entries().filter_map(|entry| entry.own_place()).map(|offset| offset >> bits));
         let packed = entries().filter_map(|entry| match entry.place() {
-            Place::Packed(value) => Some(self.packed_clusters(value)),
+            ClusterLocation::Packed(value) => Some(self.packed_clusters(value)),
             _ => None,
         });
         let mut named: Vec<(u64, bool)> = whole.map(|cluster| (cluster, true)).collect();
@@ -340,7 +340,7 @@ impl Tables {
         let table = map.tables[number].as_mut().expect("a table for what is written");
         let before = std::mem::replace(&mut table.entries[index as usize], entry);
         self.dirty.insert((number, index as usize / SECTOR_ENTRIES));
-        if let Place::Packed(value) = before.place() {
+        if let ClusterLocation::Packed(value) = before.place() {
             self.released.push(value);
         }
         if let Some(place) = entry.own_place().filter(|place| before.own_place() != Some(*place)) {
@@ -490,11 +490,11 @@ pub(crate) fn aligned(offset: u64, cluster_bytes: u64) -> Result<(), Error> {
 /// An entry of the second level as it stands in the image.
 fn encode(entry: Entry) -> u64 {
     match (entry.place(), entry.own_place()) {
-        (Place::Hole, _) => 0,
-        (Place::Packed(value), _) => PACKED | value,
-        (Place::Zero, None) => ZERO,
-        (Place::Zero, Some(offset)) => COPIED | offset | ZERO,
-        (Place::At(offset), _) => COPIED | offset,
+        (ClusterLocation::Hole, _) => 0,
+        (ClusterLocation::Packed(value), _) => PACKED | value,
+        (ClusterLocation::Zero, None) => ZERO,
+        (ClusterLocation::Zero, Some(offset)) => COPIED | offset | ZERO,
+        (ClusterLocation::At(offset), _) => COPIED | offset,
     }
 }
 

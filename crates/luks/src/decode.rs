@@ -2,10 +2,10 @@
 
 use block::{Error, ErrorKind};
 
-use crate::first::MAGIC;
 use crate::header::{LuksHeader, ReadBytes};
+use crate::luks1::MAGIC;
 use crate::slot::KeySlot;
-use crate::{first, second};
+use crate::{luks1, luks2};
 
 impl LuksHeader {
     /// Reads the header of a container: `read` fills a slice with the bytes at an offset. Of the
@@ -20,8 +20,8 @@ impl LuksHeader {
         read(0, &mut start)?;
         let version = u16::from_be_bytes([start[6], start[7]]);
         let header = match (start.starts_with(MAGIC), version) {
-            (true, 1) => first::read(read)?,
-            (true, 2) | (false, _) => second::read(read)?,
+            (true, 1) => luks1::read(read)?,
+            (true, 2) | (false, _) => luks2::read(read)?,
             (true, version) => {
                 let text = format!("LUKS version {version} is not known; 1 and 2 are");
                 return Err(Error::new(ErrorKind::Unsupported, text));

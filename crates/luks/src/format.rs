@@ -15,10 +15,10 @@ use serde_json::json;
 use zeroize::Zeroizing;
 
 use crate::cipher::SectorTweak;
-use crate::first::MAGIC;
 use crate::hash::HashName;
 use crate::header::KeyDigest;
-use crate::second::{
+use crate::luks1::MAGIC;
+use crate::luks2::{
     CHECKSUM, CHECKSUM_NAME, HEAD_BYTES, HEADER_SIZE, OFFSET, SECOND_MAGIC, SEQUENCE,
 };
 use crate::secret::{FillRandom, KEY_BYTES_MAX, Passphrase};

@@ -13,11 +13,11 @@
 mod cipher;
 mod decode;
 mod device;
-mod first;
 mod format;
 mod hash;
 mod header;
-mod second;
+mod luks1;
+mod luks2;
 mod secret;
 mod slot;
 mod words;

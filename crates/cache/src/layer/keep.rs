@@ -12,7 +12,7 @@ use super::format::{ALIGNMENT_BYTES, Entry, Layout, Superblock, Tally, decode_pa
 use super::options::{CacheMode, CacheOptions};
 use super::shape::Shape;
 use super::state::CacheState;
-use crate::beside::first_nonzero;
+use crate::device_check::first_nonzero;
 use crate::policy::Slot;
 use crate::unchanged::{Answer, Facts, LeafFacts, Witness, compare, fingerprint, sample};
 

@@ -159,9 +159,9 @@ impl CacheCore {
             self.distrusted.store(true, Ordering::Release);
         } else if error.kind() != ErrorKind::Media {
             let lacks = state.dirty_text(&self.shape);
-            let text = error.text().at(format!(
-                "the cache's device has failed, and the device below lacks {lacks}"
-            ));
+            let text = error
+                .text()
+                .at(format!("the cache's device has failed, and the device below lacks {lacks}"));
             drop(state);
             self.stop(error.repeat().retold(text));
         }

@@ -10,7 +10,7 @@ use super::format::{
 };
 use super::index::{Index, Snapshot};
 use super::shape;
-use crate::beside::first_nonzero;
+use crate::device_check::first_nonzero;
 use crate::unchanged::{Answer, Facts, LeafFacts, Witness, compare, fingerprint, sample};
 
 /// How much is read or written at a time.

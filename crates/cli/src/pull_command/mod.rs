@@ -3,8 +3,8 @@
 mod arguments;
 mod drives;
 mod options;
-mod replayed;
-pub(crate) mod shown;
+pub(crate) mod outcome_text;
+mod replay_text;
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,8 +16,8 @@ use lab::pull::{
 
 pub(crate) use self::arguments::{EXAMPLES, PullArguments, PullKeys};
 use self::options::options;
-use self::replayed::show_replayed;
-use self::shown::show;
+use self::outcome_text::show;
+use self::replay_text::show_replayed;
 use crate::catalogue;
 use crate::failure::{Failure, this_program};
 use crate::junit;
@@ -98,7 +98,7 @@ pub(crate) fn pull(output: &Output, arguments: &PullArguments) -> Result<(), Fai
     }
     let samples = [&outcome.figure, &outcome.hunt];
     match samples.into_iter().flatten().find(|sample| junit::is_broken(sample)) {
-        Some(sample) => Err(Failure::limit_passed(shown::headline(&sample.card))),
+        Some(sample) => Err(Failure::limit_passed(outcome_text::headline(&sample.card))),
         None => Ok(()),
     }
 }
@@ -122,7 +122,7 @@ mod tests {
 
     use super::arguments::*;
     use super::options::md_text;
-    use super::shown::{simulated, stood_for};
+    use super::outcome_text::{simulated, stood_for};
     use crate::arguments::Arguments;
 
     /// "Simulated: nothing is known of /dev/X itself": in the first line and in the grade's.

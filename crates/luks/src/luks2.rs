@@ -16,9 +16,9 @@ use block::{Error, ErrorKind, SECTOR_BYTES};
 use serde::Deserialize;
 
 use crate::cipher::{SECTOR_BYTES_MAX, SectorTweak};
-use crate::first::{MAGIC, text};
 use crate::hash::HashName;
 use crate::header::{DataSegment, KeyDigest, LuksHeader, ReadBytes};
+use crate::luks1::{MAGIC, text};
 use crate::slot::{Derivation, KeySlot};
 use crate::words::{damaged, unknown};
 
