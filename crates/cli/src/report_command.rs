@@ -90,7 +90,7 @@ pub(crate) struct ReportArguments {
 pub(crate) fn report(output: &Output, arguments: &ReportArguments) -> Result<(), Failure> {
     let opened = lab::pack::open(&arguments.run)?;
     let run = lab::read(opened.folder())?;
-    let mut analysis = lab::alone::with_starts(&arguments.run, &run, analyse(&run));
+    let mut analysis = lab::configuration_start::with_starts(&arguments.run, &run, analyse(&run));
     if opened.is_packed() {
         // Its members are elsewhere.
         analysis.starts.clear();

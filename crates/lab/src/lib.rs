@@ -11,11 +11,11 @@
 //! A run that was interrupted, at whatever moment, goes on where it was and ends with the same set
 //! of trials.
 
-pub mod alone;
 pub mod audit;
 mod catalogue;
 mod cell;
 pub mod choose;
+pub mod configuration_start;
 mod estimate;
 pub mod import;
 mod merge;

@@ -223,7 +223,7 @@ impl Runs {
     pub(crate) fn report(&self, id: &str, language: Language) -> Result<String, Error> {
         let folder = self.find(id)?;
         let run = lab::read(&folder)?;
-        let analysis = lab::alone::with_starts(&folder, &run, results::analyse(&run));
+        let analysis = lab::configuration_start::with_starts(&folder, &run, results::analyse(&run));
         Ok(::words::in_language(language, || report::html(&run, &analysis)))
     }
 }

@@ -23,7 +23,7 @@ use export::nbd;
 use host::Ending;
 pub(crate) use host::files::absolute;
 use host::guard::{Consent, Guard};
-use lab::alone::{StartConfiguration, StartTarget};
+use lab::configuration_start::{StartConfiguration, StartTarget};
 use serve::{Attach, Launch, MountSettings, Runtime, ServeWith, Server, Settings, TlsSettings};
 
 use super::server_status;
@@ -307,7 +307,7 @@ fn from_run(
     arguments: &StartArguments,
 ) -> Result<(Settings, Option<Guard>), Failure> {
     let run = lab::read(run)?;
-    let configuration = lab::alone::choose(&run, cell)?;
+    let configuration = lab::configuration_start::choose(&run, cell)?;
     let size = arguments.size.as_deref().map(|text| output.size("--size", text)).transpose()?;
     let ground = StartTarget {
         members: arguments.member.clone(),
@@ -315,7 +315,8 @@ fn from_run(
         create_bytes: size.filter(|_| arguments.create),
         mount: arguments.mount.as_deref().map(absolute).transpose()?,
     };
-    let StartConfiguration { mut settings, create } = lab::alone::alone(configuration, &ground)?;
+    let StartConfiguration { mut settings, create } =
+        lab::configuration_start::alone(configuration, &ground)?;
     // What is there is given up only for what can be mounted then.
     settings.mount.as_ref().map_or(Ok(()), MountSettings::check)?;
     let guard = Guard::new(Consent {

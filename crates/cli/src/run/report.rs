@@ -24,7 +24,7 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) fn of(folder: PathBuf, run: Run) -> Result<Report, Failure> {
-        let analysis = lab::alone::with_starts(&folder, &run, analyse(&run));
+        let analysis = lab::configuration_start::with_starts(&folder, &run, analyse(&run));
         let page = report_command::write_files(&folder, &run, &analysis)?;
         Ok(Report { folder, run, analysis, page })
     }

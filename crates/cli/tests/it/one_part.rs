@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use array::md::{Superblock, TimeStamp};
 use block::{Blocking, Device, Node, size_text};
 use host::guard::{Consent, Guard};
-use lab::alone::{StartTarget, alone};
+use lab::configuration_start::{StartTarget, alone};
 use reactor::{Random, Reactor};
 use results::Configuration;
 use serve::{Runtime, Server};
