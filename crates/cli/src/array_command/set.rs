@@ -79,7 +79,7 @@ fn unknown(word: &str) -> Failure {
 fn one_of(word: &str, value: &str, words: [&str; 2]) -> Result<bool, Failure> {
     let place = words.iter().position(|known| *known == value);
     let said = || {
-        let either = statement!(catalogue::EITHER_WORD, one = words[1], other = words[0]);
+        let either = statement!(EITHER_WORD, one = words[1], other = words[0]);
         Failure::usage(either).at(word)
     };
     place.map(|place| place == 1).ok_or_else(said)

@@ -14,7 +14,7 @@ fn an_array_by_ublk_inside_user_mode_linux() {
     if !Machine::is_there(test) || !has_programs(test, &[("fstrim", "util-linux")]) {
         return;
     }
-    let kernel = match guest::Kernel::find() {
+    let kernel = match guest::Kernel::find(guest::USUAL_KERNEL) {
         Ok(kernel) => kernel,
         Err(error) => {
             testkit::missing!("{test}: {error}");
