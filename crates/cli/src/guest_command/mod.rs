@@ -191,8 +191,7 @@ echo "slept $(($(date +%s) - before))"
 
 /// Boots a guest, and says what it can do.
 pub(crate) fn check(output: &Output) -> Result<(), Failure> {
-    let stop = &signals::stop_flag()?;
-    let kernel = Kernel::find(USUAL_KERNEL)?;
+    let (stop, kernel) = (&signals::stop_flag()?, Kernel::find(USUAL_KERNEL)?);
     let makers: Vec<&str> = FILE_SYSTEMS.iter().map(host::mount::FileSystem::maker).collect();
     let job = format!("MAKERS='{}'\n{QUESTIONS}", makers.join(" "));
     let disk: Arc<dyn Device> = Arc::new(RamDevice::new(16 << 20, 512)?);

@@ -28,8 +28,7 @@ const MEMORY: &str = "512MiB";
 pub(super) fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failure> {
     let text = arguments.target.as_deref().unwrap_or_default();
     let node = stack::parse(text).map_err(block::Error::from)?;
-    let create =
-        arguments.create.as_deref().map(|text| output.size("--create", text)).transpose()?;
+    let create = arguments.create.as_deref().map(|it| output.size("--create", it)).transpose()?;
     let in_guest = arguments.guest || (!may_mount() && Guests::are_there());
     let found = drives_of(&node, arguments, create, in_guest)?;
     let is_copy = arguments.work == WorkName::Copy && arguments.work_command.is_none();
