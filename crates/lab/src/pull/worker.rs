@@ -305,7 +305,8 @@ impl Worker {
             match self.said.recv_timeout(left.min(LOOK)) {
                 Ok(line) => {
                     let said = serde_json::from_str(&line.text).map_err(|error| {
-                        Error::failed(Text::verbatim(&error)).at("what the worker says")
+                        Error::failed(Text::verbatim(&error))
+                            .at("what the worker says makes no sense")
                     })?;
                     return Ok(Ok((said, line.time_nanoseconds)));
                 }
@@ -435,7 +436,7 @@ pub fn serve_worker(input: &mut dyn BufRead, output: &mut Output<'_>) -> Result<
         let answer = match serde_json::from_str(&line) {
             Ok(task) => carry_out(task, input, output)
                 .unwrap_or_else(|error| WorkerMessage::Failed(error.into())),
-            Err(error) => WorkerMessage::Failed(Text::verbatim(&error).at("the task")),
+            Err(error) => WorkerMessage::Failed(Text::verbatim(&error).at("no such task")),
         };
         say(output, &answer).map_err(failed)?;
     }
