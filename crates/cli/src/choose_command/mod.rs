@@ -60,7 +60,7 @@ pub(crate) struct ChooseArguments {
     /// What the drives may cost, with the price of one behind their name, as in 8 x NAME@180: as
     /// many are taken as it buys
     #[arg(long, value_name = "PRICE", conflicts_with_all = ["from", "measure"])]
-    pub budget: Option<f64>,
+    pub budget: Option<String>,
 
     /// What 99 of 100 requests must stay below, such as 20ms
     #[arg(long, value_name = "TIME", conflicts_with = "from")]
@@ -337,8 +337,10 @@ fn question(output: &Output, arguments: &ChooseArguments) -> Result<Question, Fa
         true => asked.drives(arguments.measure)?,
         false => Drives::read(&arguments.drives, arguments.measure)?,
     };
-    let drives = match arguments.budget {
-        Some(most) => drives.within(most)?,
+    let drives = match &arguments.budget {
+        Some(text) => {
+            drives.within(choose::price_of(text).map_err(|error| error.at("--budget"))?)?
+        }
         None => drives,
     };
     if arguments.measure && drives.are_modelled() {

@@ -50,10 +50,10 @@ const FROM: &[&str] = &["member", "store", "mount", "erase", "erase_signature"];
 const CONTEXTS: &[(&str, &str, Mean)] = &[
     ("check", "", All),
     ("choose", "a b", AllBut(&[CONSENTS, &["from", "work_command", "name", "mount"]])),
-    ("choose", "a b --measure", AllBut(&[&["from", "name", "mount"]])),
+    ("choose", "a b --measure", AllBut(&[&["budget", "from", "name", "mount"]])),
     ("choose", "a b --print-plan", AllBut(&[CONSENTS, NOT_OF_PLAN])),
-    ("choose", "--from RUN", Only(&[&["card", "make"]])),
-    ("choose", "--from RUN --do", Only(&[CONSENTS, &["card", "name", "mount"]])),
+    ("choose", "--from RUN", Only(&[&["make"]])),
+    ("choose", "--from RUN --do", Only(&[CONSENTS, &["name", "mount"]])),
     ("bench", "--import x", Only(&[&["output"]])),
     ("bench explain", "", Only(&[&[]])),
     ("bench explain", "crystal", AllBut(&[&["set"]])),

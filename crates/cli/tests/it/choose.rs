@@ -66,6 +66,7 @@ fn a_budget_buys_as_many_drives_as_it_can() {
     for (drives, more, why) in [
         ("8 x wd-red-plus-8tb@180", "--budget 300", "--budget 300 removes every one"),
         ("8 x wd-red-plus-8tb", "--budget 900", "8 x NAME@180"),
+        ("8 x wd-red-plus-8tb@180", "--budget much", "--budget: `much` is no price"),
         ("8 x wd-red-plus-8tb@cheap", "", "`cheap` is no price"),
     ] {
         let refused = ask(drives, more);

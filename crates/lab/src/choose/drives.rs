@@ -271,10 +271,16 @@ fn modelled(word: &str) -> Result<Drive, Error> {
 /// nobody could look up where they are from.
 fn priced(word: &str) -> Result<(&str, Option<f64>), Error> {
     let Some((name, price)) = word.rsplit_once('@') else { return Ok((word, None)) };
-    match price.parse::<f64>() {
-        Ok(price) if price.is_finite() && price > 0.0 => Ok((name, Some(price))),
-        _ => Err(Error::usage(statement!(catalogue::NO_PRICE, text = price)).at(word)),
-    }
+    price_of(price).map(|price| (name, Some(price))).map_err(|error| error.at(word))
+}
+
+/// A price, in whatever money its user counts in.
+///
+/// # Errors
+/// What is no number above zero.
+pub fn price_of(text: &str) -> Result<f64, Error> {
+    let price = text.parse::<f64>().ok().filter(|price| price.is_finite() && *price > 0.0);
+    price.ok_or_else(|| Error::usage(statement!(catalogue::NO_PRICE, text = text)))
 }
 
 /// A drive or file of this machine.

@@ -32,7 +32,7 @@ use words::{Text, statement};
 use crate::catalogue;
 use crate::run::{json, read_file};
 
-pub use drives::{Budget, Drive, Drives};
+pub use drives::{Budget, Drive, Drives, price_of};
 pub use erased::ErasedDrive;
 pub use layout::{ChosenLayout, Member, Order};
 pub use make::{MadeArray, MakeRequest, MakingStep, check_file_system};
