@@ -485,7 +485,7 @@ words::catalogue! {
     PULL_INTERRUPTED: "interrupted: the figures are of what was done until then",
         "中断しました。数値はそれまでに実施した分です";
     TAKEN_BACK: "; what was made is taken back", "。作成したものは元に戻しました";
-    LEFT_BEHIND: "; left: {what}", "。残っているもの: {what}";
+    STILL_LEFT: "; left: {what}", "。残っているもの: {what}";
     LISTEN_EXPECTED: "an address and a port, such as 127.0.0.1:8080", "127.0.0.1:8080 のようなアドレスとポートを指定してください";
 
     // What verbs refuse.

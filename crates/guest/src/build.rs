@@ -244,8 +244,9 @@ fn build_in(
         Compilation { tree: &tree, log, steps, go_on }.linux(&asked, tell).map_err(|error| {
             match error.kind() {
                 ErrorKind::Other if go_on() => {
-                    let text = format!("{error}; all that make said is in {}", path.display());
-                    Error::new(ErrorKind::Other, text)
+                    let whole = format!("; all that make said is in {}", path.display());
+                    let text = error.text().and(whole);
+                    error.retold(text)
                 }
                 _ => error.at(source.display().to_string()),
             }

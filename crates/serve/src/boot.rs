@@ -282,12 +282,11 @@ impl Boot {
         });
         renewed.and_then(|()| self.start_at_boot(name)).map_err(|error| {
             let removed = exceptions.iter().filter_map(|one| self.remove_md_exception(one).err());
-            let mut left: Vec<String> = removed.map(|error| error.to_string()).collect();
+            let mut left: Vec<Error> = removed.collect();
             if !was_there && let Err(error) = fs::remove_file(&file) {
-                left.push(format!("{}: {error}", file.display()));
+                left.push(Error::from_io(file.display().to_string(), &error));
             }
-            let left: String = left.iter().map(|one| format!("; {one}")).collect();
-            error.and_then_some(left)
+            left.into_iter().fold(error, |error, one| error.and_then_some("; ").and_then_some(one))
         })?;
         Ok(file)
     }

@@ -92,11 +92,9 @@ pub fn serve(
     let result = runtime.block_on(async {
         // Before anything is printed: a signal must not find it half ready.
         let end = end(signals).map_err(failed)?;
-        let listener = TcpListener::bind(options.listen)
-            .await
-            .map_err(|error| {
-                Error::from_io(format!("--listen {}", options.listen), &error).as_usage()
-            })?;
+        let listener = TcpListener::bind(options.listen).await.map_err(|error| {
+            Error::from_io(format!("--listen {}", options.listen), &error).as_usage()
+        })?;
         let address = listener.local_addr().map_err(failed)?;
         let access = Access::new(address).map_err(failed)?;
         let page = access.page();

@@ -42,7 +42,8 @@ fn processor() -> String {
     from_file("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// What was measured, on which processor (a section may be measured alone), when, and how busy the machine was beforehand.
+/// What was measured, on which processor (a section may be measured alone), when, and how busy the
+/// machine was beforehand.
 pub(crate) fn state(root: &Path) -> String {
     let commit = said(root, "git", &["describe", "--always", "--dirty", "--exclude", "*"]);
     let busy = fs::read_to_string("/proc/loadavg")

@@ -4,6 +4,7 @@ use block::size_text;
 use clap::Args;
 use serde_json::{Map, Value, json};
 use serve::{Boot, Client, Command, Runtime, Status};
+use words::Text;
 
 use super::start::serve_with;
 use crate::catalogue::{self, say, statement};
@@ -182,8 +183,9 @@ fn set_at_boot(client: &mut Client, settings: &Settings, boot: &Boot) -> Result<
     match settings.starts_at_boot {
         Some(true) => {
             let started_with = client.ask(Command::Settings)?;
-            let started_with = serde_json::from_value(started_with)
-                .map_err(|error| Failure::failed(format!("what it was started with: {error}")))?;
+            let started_with = serde_json::from_value(started_with).map_err(|error| {
+                Failure::failed(Text::verbatim(&error)).at("what it was started with")
+            })?;
             boot.take_on(&status, &started_with)?;
         }
         Some(false) => boot.start_no_more(&status.name)?,

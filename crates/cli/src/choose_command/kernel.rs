@@ -142,7 +142,7 @@ pub(super) fn run(
                 true => error.and_then_some(catalogue::TAKEN_BACK),
                 false => {
                     let what = Text::joined(left, "; ");
-                    error.and_then_some(statement!(LEFT_BEHIND, what = what))
+                    error.and_then_some(statement!(STILL_LEFT, what = what))
                 }
             });
         }

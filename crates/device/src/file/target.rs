@@ -145,11 +145,9 @@ impl Target {
                 Alignment { offset: 4096, memory: 4096 },
             ],
         };
-        set_direct(file, true).map_err(|error| {
-            match error {
-                rustix::io::Errno::INVAL => REFUSED.to_owned(),
-                other => block::io_text(&other.into()).to_string(),
-            }
+        set_direct(file, true).map_err(|error| match error {
+            rustix::io::Errno::INVAL => REFUSED.to_owned(),
+            other => block::io_text(&other.into()).to_string(),
         })?;
         let mut refusal = REFUSED.to_owned();
         for alignment in candidates {

@@ -621,7 +621,7 @@ impl States<'_> {
                 Some((model, seed)) => drives::timed(model, seed, drive, &models),
                 None => Ok(drive),
             });
-            drive.map_err(|error| block::Error::new(block::ErrorKind::Other, error.to_string()))
+            drive.map_err(|error| block::Error::new(block::ErrorKind::Other, error))
         };
         opened.fill_slots(derive_seed(seed, "new drive", 0), &mut new)?;
         let took = opened.until_whole(WHOLE_MOST)?;

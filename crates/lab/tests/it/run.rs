@@ -507,8 +507,11 @@ fn a_run_killed_at_random_moments_ends_with_the_same_set() {
             if recorded_bytes() >= enough {
                 if patience == 0 {
                     child.kill().unwrap();
-                    assert_eq!(child.wait().unwrap().signal(), Some(9));
-                    kills += 1;
+                    // It may have ended by itself just before.
+                    let status = child.wait().unwrap();
+                    done = status.success();
+                    assert!(done || status.signal() == Some(9), "seed {seed}: {status}");
+                    kills += u32::from(!done);
                     break;
                 }
                 patience -= 1;

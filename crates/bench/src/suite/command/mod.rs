@@ -240,9 +240,8 @@ struct Commands<'a> {
 }
 
 fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Result<(), Error> {
-    let invalid = |name: &'static str| {
-        move |text: Text| Error::new(ErrorKind::Invalid, text).at(name)
-    };
+    let invalid =
+        |name: &'static str| move |text: Text| Error::new(ErrorKind::Invalid, text).at(name);
     check_run(settings.text("run")).map_err(invalid("run"))?;
     let wanted = FigureList::parse(settings.text("figures")).map_err(invalid("figures"))?;
     let environment = environment(settings.text("environment")).map_err(Text::from);
