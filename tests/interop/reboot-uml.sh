@@ -60,8 +60,13 @@ StandardError=file:/dev/tty2
 END
     ln -s ../task.service "$units/multi-user.target.wants/task.service"
     echo machine >$root/etc/hostname
+    # It empties /tmp when it starts.
+    mkdir -p $root/etc/tmpfiles.d
+    ln -s /dev/null $root/etc/tmpfiles.d/tmp.conf
     : >$root/etc/machine-is-made
 fi
+# In the host's own, other tests mount what may not answer, or is unmounted only while nobody looks at it.
+mount -t tmpfs none $root/tmp || fail "no /tmp"
 for place in "${writable[@]}"; do
     mkdir -p "$root$place" && mount --bind "$place" "$root$place" || fail "$place"
 done

@@ -169,7 +169,7 @@ impl Device for ImageDevice {
         let backed = self.core.backed(offset, run);
         match (place, &self.core.backing) {
             (ClusterLocation::Hole, Some(backing)) if backed > 0 => {
-                backing.extents(offset, backed, found)
+                backing.extents(offset, backed, found);
             }
             (ClusterLocation::Hole | ClusterLocation::Zero, _) => found.push(run, true),
             (ClusterLocation::At(_) | ClusterLocation::Packed(_), _) => found.push(run, false),

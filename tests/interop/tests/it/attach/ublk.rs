@@ -35,6 +35,7 @@ check: ublk, and --attach=ublk takes that
 size 132120576, blocks 512, read-only 0
 cache write back, fua 1, least 65536, best 131072
 discards 1073741824, zeroes 1073741824, longest 1024 KiB
+\"attached\":{\"file\":null,\"block_device\":\"/dev/ublkb0\"},
 equal in pieces of 512
 equal in pieces of 3584
 equal in pieces of 65536
