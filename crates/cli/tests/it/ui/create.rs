@@ -102,7 +102,7 @@ fn what_fails_is_taken_back() {
         "erase_signature": true, "allow_device": drives.each_ref().map(RawDisk::path),
     });
     let told = create(&page, &creation);
-    let error = told["error"].as_str().unwrap_or_default();
+    let error = told["error"].to_string();
     assert!(error.contains("the array that was made is taken back"), "{told}");
     assert_eq!(told["steps"].as_array().unwrap().last(), Some(&json!("start")), "{told}");
     for drive in &drives {
