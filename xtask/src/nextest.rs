@@ -101,8 +101,8 @@ pub(crate) fn run(root: &Path, part: Part) -> Result<Outcome, String> {
     let text = fs::read_to_string(&junit)
         .map_err(|error| format!("no tests ran ({status}; {}: {error})", junit.display()))?;
     let mut outcome = results(&text)?;
-    outcome.skipped =
-        fs::read_to_string(&skipped).unwrap_or_default().lines().map(str::to_owned).collect();
+    let skipped = fs::read_to_string(&skipped).unwrap_or_default();
+    outcome.skipped.extend(skipped.lines().map(str::to_owned));
     outcome.is_well = status.success();
     Ok(outcome)
 }
@@ -134,6 +134,12 @@ fn results(text: &str) -> Result<Outcome, String> {
         let named = |name| test.attribute(name).unwrap_or("?");
         let seconds = named("time").parse::<f64>().unwrap_or(0.0);
         let name = format!("{} {}", named("classname"), named("name"));
+        if let Some(first) = test.children().find(|node| node.has_tag_name("flakyFailure")) {
+            let words = first.text().unwrap_or_default().trim().replace('\n', " < ");
+            outcome
+                .skipped
+                .push(format!("{name}: passed at the second try; at the first: {words}"));
+        }
         if test.children().any(fails) {
             outcome.failed += 1;
             outcome.failures.push((name.clone(), last_words(test)));
@@ -178,7 +184,7 @@ mod tests {
         let text = r#"<?xml version="1.0" encoding="UTF-8"?>
             <testsuites name="quick" tests="3" failures="1" errors="0">
               <testsuite name="array" tests="2">
-                <testcase name="rows::a" classname="array" time="0.250"/>
+                <testcase name="rows::a" classname="array" time="0.250"><flakyFailure>hung</flakyFailure></testcase>
                 <testcase name="rows::b" classname="array" time="2.5"><system-out>x</system-out></testcase>
               </testsuite>
               <testsuite name="raidloom::serve" tests="1">
@@ -189,6 +195,10 @@ mod tests {
             </testsuites>"#;
         let outcome = results(text).expect("it is read");
         assert_eq!((outcome.passed, outcome.failed), (2, 1));
+        assert_eq!(
+            outcome.skipped,
+            ["array rows::a: passed at the second try; at the first: hung"]
+        );
         let failures = [("raidloom::serve c".to_owned(), "it panicked\n".to_owned())];
         assert_eq!(outcome.failures, failures);
         let names: Vec<&str> = outcome.slowest.iter().map(|(name, _)| name.as_str()).collect();
