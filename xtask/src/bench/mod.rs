@@ -169,7 +169,7 @@ const HEAD: &str = "# Benchmarks\n\n\
     or name a case to measure its section alone. Each number is the median of the rounds, with the \
     smallest and the largest in \
     brackets; the two sides of a ratio take turns within one run, and the ratio is the median of \
-    the rounds' own ratios.\n\n";
+    the rounds' own ratios. A section that names a processor was measured alone, on that one.\n\n";
 
 /// The page with this section in the place of the one of the same heading, or at the end.
 fn with_section(page: &str, section: &str) -> String {

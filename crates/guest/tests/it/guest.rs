@@ -200,12 +200,14 @@ fn root_in_a_guest_writes_nothing_on_the_host_and_reads_what_everybody_may() {
     }
 }
 
-/// A guest that breaks down says why, in one line.
-#[test]
-fn a_guest_that_breaks_down_is_ended_with_its_last_words() {
-    let Some(kernel) = kernel() else { return };
-    let boot = |parameters, job| Boot {
-        kernel: &kernel,
+/// A small guest without a disk, by its kernel's parameters and its job.
+fn bare<'a>(
+    kernel: &'a Kernel,
+    (parameters, job): (&'a str, &'a str),
+    bounds: TimeBounds,
+) -> Boot<'a> {
+    Boot {
+        kernel,
         memory_bytes: 64 * MEBIBYTE,
         seed: 1,
         disks: vec![],
@@ -213,10 +215,17 @@ fn a_guest_that_breaks_down_is_ended_with_its_last_words() {
         job,
         parameters,
         processor: Processor::Same,
-        bounds: TimeBounds::USUAL,
+        bounds,
         cut: None,
         before: None,
-    };
+    }
+}
+
+/// A guest that breaks down says why, in one line.
+#[test]
+fn a_guest_that_breaks_down_is_ended_with_its_last_words() {
+    let Some(kernel) = kernel() else { return };
+    let boot = |parameters, job| bare(&kernel, (parameters, job), TimeBounds::USUAL);
     let error = boot("init=/nowhere", "").run(&|| true).unwrap_err().to_string();
     assert!(error.contains("/nowhere") && error.lines().count() == 1, "{error}");
     let outcome = boot("", "echo out; echo err >&2; exit 7").run(&|| true).unwrap();
@@ -252,21 +261,8 @@ fn a_guest_that_hangs_is_ended_by_the_bound_that_it_has_passed() {
             "it had run for 500ms of real time, its bound",
         ),
     ];
-    for (bounds, (parameters, job), expected) in cases {
-        let boot = Boot {
-            kernel: &kernel,
-            memory_bytes: 64 * MEBIBYTE,
-            seed: 1,
-            disks: vec![],
-            queue_depth: None,
-            job,
-            parameters,
-            processor: Processor::Same,
-            bounds,
-            cut: None,
-            before: None,
-        };
-        let error = boot.run(&|| true).unwrap_err();
+    for (bounds, command, expected) in cases {
+        let error = bare(&kernel, command, bounds).run(&|| true).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
         let text = error.to_string();
         assert!(text.contains(expected) && text.lines().count() == 1, "{text}");
