@@ -11,13 +11,18 @@ cd "$folder" || exit 1
 
 . "$(dirname "$0")/uml-must.sh"
 
-# Started is a machine that has nothing left to start. What waits for a drive is left to do until systemd gives it up.
+# Started is a machine that has nothing left to start. What waits for a drive is left to do until systemd gives it up. What failed and is
+# tried again in a moment has no job meanwhile: it is "activating".
 for ((tries = 0; tries < 1500; tries++)); do
-    jobs=$(systemctl --no-legend list-jobs)
-    [ -n "$jobs" ] || break
+    left=$(systemctl --no-legend list-jobs && systemctl --no-legend --plain list-units --state=activating,reloading)
+    [ -n "$left" ] || break
     sleep 0.2
 done
-[ -z "$jobs" ] || echo "still to be done: $jobs" >&2
+[ -z "$left" ] || echo "still to be done: $left" >&2
+case $(systemctl show --property=NRestarts --value raidloom@tank.service) in
+    0 | '') ;;
+    *) echo "raidloom@tank was tried again:" >&2 && journalctl --boot --no-pager --unit='raidloom*' >&2 ;;
+esac
 
 drives() { printf '/dev/disk/by-id/ubd-DRIVE-%s\n' "$@"; }
 
