@@ -560,10 +560,10 @@ words::catalogue! {
         "{count} 件の測定に該当するセルがありません。数値は {names} です";
     LIMIT_EXPECTED: "expected a metric, < or >, and a share, such as 'throughput < -5%'",
         "'throughput < -5%' のように、数値、< か >、割合を指定してください";
-    SAMPLES_THERE: "it is there already; name another file with --samples",
-        "すでにあります。--samples で別のファイルを指定してください";
-    SCRATCH_ON_DEVICE: "--scratch: {path} is a block device; so far only models and files are written to",
-        "--scratch: {path} はブロックデバイスです。書き込めるのは今のところモデルとファイルだけです";
+    SAMPLES_THERE: "it is there already; move it away, or fit it: `raidloom model fit {path}`",
+        "すでにあります。移動するか、それで当てはめてください: `raidloom model fit {path}`";
+    SCRATCH_HOLDS: "it carries a signature: {signature}; a scratch range is written over. `wipefs --all {path}` clears it, or choose another",
+        "署名があります: {signature}。--scratch の範囲は上書きされます。`wipefs --all {path}` で消すか、別のものを選んでください";
     NO_NOTICE_PROGRAM: "there is no such file", "そのようなファイルはありません";
     NO_MAIL_ADDRESS: "it is no address", "アドレスではありません";
     NO_WEB_ADDRESS: "it does not begin with http:// or https://", "http:// か https:// で始まっていません";

@@ -68,6 +68,29 @@ impl From<Consent> for host::guard::Consent {
     }
 }
 
+/// Consent to write over a range of a disk that holds nothing.
+#[derive(Args, Debug, Default, Clone)]
+pub(crate) struct ScratchConsent {
+    /// Consent to write over a range of the disk with this serial number
+    #[arg(long, value_name = "SERIAL", help_heading = "Consent")]
+    pub erase: Vec<String>,
+
+    /// Consent to write over a range of a block device that has no serial number, such as a loop
+    /// device
+    #[arg(long, value_name = "PATH", help_heading = "Consent")]
+    pub allow_device: Vec<PathBuf>,
+}
+
+impl From<ScratchConsent> for host::guard::Consent {
+    fn from(said: ScratchConsent) -> host::guard::Consent {
+        host::guard::Consent {
+            erase_serials: said.erase,
+            devices: said.allow_device,
+            ..host::guard::Consent::default()
+        }
+    }
+}
+
 /// Consent to use a device as it is.
 #[derive(Args, Debug, Default, Clone)]
 pub(crate) struct UseConsent {

@@ -1,6 +1,6 @@
 //! `raidloom model`: disks that are described instead of owned.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Subcommand;
 use device::model::Parameters;
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use words::Message;
 
 use crate::catalogue;
+use crate::consent::ScratchConsent;
 use crate::failure::Failure;
 use crate::model_fit;
 use crate::output::{Output, figure, table};
@@ -31,17 +32,19 @@ pub(crate) enum ModelVerb {
     #[command(after_long_help = "\
 Examples:
   raidloom model fit maxtor-6y200p0
-  raidloom model fit figures.csv --facts drive.facts.toml > my-disk.toml
+  raidloom model fit figures.csv > my-disk.toml
   raidloom model fit --device /dev/sdb > my-disk.toml
   raidloom model fit sdb.samples.csv
   raidloom model fit --device model:st340015a --scratch 1GiB+2GiB
+  raidloom model fit --device /dev/sdb --scratch 1GiB+2GiB --erase SERIAL > my-disk.toml
 
 The model's file goes to standard output; how far it is from each figure goes to standard
 error. Only sequential and random rows are fitted; mixed rows stay a check.
-models/data/*.facts.toml show what a facts file holds.
+What is known of the drive without measuring stands beside FIGURES.csv in FIGURES.facts.toml;
+models/data has examples.
 
-A device is only read, but for the range that --scratch names. Every sample is kept in a CSV, from
-which the fit can be repeated; what its answers do not tell is assumed, and said. A drive that does
+A device is only read, but for the range that --scratch names. Every sample is kept in
+NAME.samples.csv, from which the fit can be repeated; what its answers do not tell is assumed, and said. A drive that does
 something that the model does not have is called unexplained.")]
     Fit {
         /// A name from `model show`, or the path of a CSV: test,request_bytes,kB_per_s,io_per_s,
@@ -50,7 +53,7 @@ something that the model does not have is called unexplained.")]
         figures: Option<String>,
 
         /// Measure this drive by its answers, for some minutes; a stack of one disk
-        #[arg(long, value_name = "PATH", conflicts_with_all = ["figures", "facts"])]
+        #[arg(long, value_name = "PATH", conflicts_with = "figures")]
         device: Option<String>,
 
         /// How long it is measured at most
@@ -63,19 +66,14 @@ something that the model does not have is called unexplained.")]
         )]
         time: String,
 
-        /// Where the samples go [default: NAME.samples.csv]
-        #[arg(long, value_name = "FILE", requires = "device", conflicts_with = "figures")]
-        samples: Option<PathBuf>,
-
-        /// Write there too, over what is in it, for what only writes show: bytes OFFSET+LENGTH of a
-        /// modelled disk or a file, or all
+        /// Write there too, over what is in it, for what only writes show: bytes OFFSET+LENGTH, or
+        /// all
         #[arg(long, value_name = "RANGE", requires = "device", conflicts_with = "figures")]
         scratch: Option<String>,
 
-        /// What is known of the drive without measuring [default: FIGURES with .facts.toml instead
-        /// of .csv]
-        #[arg(long, value_name = "FILE")]
-        facts: Option<PathBuf>,
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        consent: ScratchConsent,
     },
 }
 
@@ -87,12 +85,10 @@ pub(crate) fn model(output: &Output, verb: &ModelVerb) -> Result<(), Failure> {
     match verb {
         ModelVerb::Show { model: None } => list(output),
         ModelVerb::Show { model: Some(model) } => show(output, model),
-        ModelVerb::Fit { device: Some(device), time, samples, scratch, .. } => {
-            model_fit::fit_device(output, device, time, samples.as_deref(), scratch.as_deref())
+        ModelVerb::Fit { device: Some(device), time, scratch, consent, .. } => {
+            model_fit::fit_device(output, device, time, scratch.as_deref(), consent.clone())
         }
-        ModelVerb::Fit { figures, facts, .. } => {
-            fit_model(output, figures.as_deref().unwrap_or_default(), facts.as_deref())
-        }
+        ModelVerb::Fit { figures, .. } => fit_model(output, figures.as_deref().unwrap_or_default()),
     }
 }
 
@@ -328,12 +324,11 @@ fn error_document(row: &ErrorRow) -> Value {
 }
 
 /// Text of the figures and of the facts: built in, or from files.
-fn figures_and_facts(figures: &str, facts: Option<&Path>) -> Result<(String, String), Failure> {
-    if let (Some((csv, built_in)), None) = (fit::built_in_data(figures), facts) {
-        return Ok((csv.to_owned(), built_in.to_owned()));
+fn figures_and_facts(figures: &str) -> Result<(String, String), Failure> {
+    if let Some((csv, facts)) = fit::built_in_data(figures) {
+        return Ok((csv.to_owned(), facts.to_owned()));
     }
-    let facts =
-        facts.map_or_else(|| Path::new(figures).with_extension("facts.toml"), PathBuf::from);
+    let facts = Path::new(figures).with_extension("facts.toml");
     let read = |path: &Path, what: Message| {
         let place = || words::statement!(what, path = path.display());
         host::files::read_named_text(path)
@@ -343,15 +338,14 @@ fn figures_and_facts(figures: &str, facts: Option<&Path>) -> Result<(String, Str
     Ok((figures, read(&facts, catalogue::FACTS_FILE)?))
 }
 
-fn fit_model(output: &Output, figures: &str, facts: Option<&Path>) -> Result<(), Failure> {
+fn fit_model(output: &Output, figures: &str) -> Result<(), Failure> {
     if fit::built_in_data(figures).is_none()
-        && facts.is_none()
         && let Ok(text) = host::files::read_named_text(Path::new(figures))
         && Samples::is_one(&text)
     {
         return model_fit::fit_samples(output, Path::new(figures), &text);
     }
-    let (csv, facts) = figures_and_facts(figures, facts)?;
+    let (csv, facts) = figures_and_facts(figures)?;
     let report = fit::fit_csv(&csv, &facts).map_err(|error| Failure::usage(error).at(figures))?;
     let toml = report.parameters.to_toml();
     if output.json {

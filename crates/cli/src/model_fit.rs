@@ -1,6 +1,7 @@
 //! `raidloom model fit --device`: a model of a drive from its own answers.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,13 +10,14 @@ use block::{Blocking, Device, Node, Reactor, size_text};
 use device::model::probe::{
     self, FitFailure, MeasureError, MissingReason, NotFound, Samples, Solution,
 };
-use host::guard::{Consent, Guard};
+use host::guard::{Guard, find_signature};
 use host::system::{DeviceNumber, block_number, sys_folder, whole_disk};
 use serde_json::{Value, json};
 use stack::BuildContext;
 use words::Text;
 
 use crate::catalogue::{self, statement};
+use crate::consent::ScratchConsent;
 use crate::failure::Failure;
 use crate::output::{Output, said};
 
@@ -28,23 +30,25 @@ pub(crate) fn fit_device(
     output: &Output,
     device: &str,
     time: &str,
-    samples: Option<&Path>,
     scratch: Option<&str>,
+    consent: ScratchConsent,
 ) -> Result<(), Failure> {
     let limit = stack::size::parse_duration(time)
         .map_err(|error| Failure::usage(error).at(said("--time", time)))?;
     let node = stack::parse(device).map_err(block::Error::from)?;
     let name = name_of(&node);
-    let kept = samples.map_or_else(|| PathBuf::from(format!("{name}.samples.csv")), Path::to_owned);
+    let kept = PathBuf::from(format!("{name}.samples.csv"));
     if kept.exists() {
-        return Err(Failure::usage(catalogue::SAMPLES_THERE).at(kept.display()));
+        let there = statement!(SAMPLES_THERE, path = kept.display());
+        return Err(Failure::usage(there).at(kept.display()));
     }
-    let guard = Guard::new(Consent::default());
-    if let Some(path) = node.file_path().filter(|path| scratch.is_some() && is_disk(path)) {
-        return Err(Failure::refused(statement!(SCRATCH_ON_DEVICE, path = path.display())));
+    let guard = Guard::new(consent.into());
+    if let Some(path) = node.file_path().filter(|_| scratch.is_some()) {
+        refuse_signature(&path)?;
     }
     let context = BuildContext { read_only: scratch.is_none(), ..BuildContext::new(&guard) };
     let stack = stack::build(&node, &context)?;
+    guard.refuse_stray_consent()?;
     let size_bytes = stack.device.info().size_bytes;
     let range = scratch
         .map(|text| {
@@ -80,9 +84,14 @@ pub(crate) fn fit_device(
     show(output, &measured, &name)
 }
 
-/// Whether a path leads to a block device.
-fn is_disk(path: &Path) -> bool {
-    block_number(path).is_some()
+/// Refuses a drive that holds something: no consent to write over that is asked for here.
+fn refuse_signature(path: &Path) -> Result<(), Failure> {
+    let failed = |error: io::Error| Failure::from_io(path.display().to_string(), &error);
+    let mut file = File::open(path).map_err(failed)?;
+    let size_bytes = file.seek(SeekFrom::End(0)).map_err(failed)?;
+    let Some(signature) = find_signature(&file, size_bytes).map_err(failed)? else { return Ok(()) };
+    let holds = statement!(SCRATCH_HOLDS, signature = signature, path = path.display());
+    Err(Failure::refused(holds).at(path.display()))
 }
 
 /// The bytes that may be written over: `OFFSET+LENGTH`, or all there are.
@@ -175,6 +184,8 @@ fn reason(why: MissingReason) -> &'static str {
         MissingReason::TooMany => "two reads never had to wait for one another",
         MissingReason::Order => "only the order of many writes would show it",
         MissingReason::Extents => "the cache had no room for more extents before it was full",
+        MissingReason::Link => "the link takes longer",
+        MissingReason::Volume => "only writing the drive over, and over again, would show it",
     }
 }
 
@@ -234,7 +245,8 @@ fn remarks(solution: &Solution) -> String {
         }
     };
     if let Some(error) = solution.check.map(|check| check.writes_error).filter(|one| *one != 0.0) {
-        text += &format!("; durable writes are off by {:+.1} %", error * 100.0);
+        let which = if solution.parameters.rotates() { "durable" } else { "other" };
+        text += &format!("; {which} writes are off by {:+.1} %", error * 100.0);
     }
     if solution.check.is_some_and(|check| check.is_unexplained()) {
         text += "\nthe drive does something that the model does not have: take none of its figures \

@@ -18,6 +18,7 @@ mod installed;
 mod japanese_pages;
 mod japanese_verbs;
 mod memory;
+mod model_fit;
 mod monitor;
 mod one_part;
 mod overlay;

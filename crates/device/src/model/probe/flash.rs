@@ -1,11 +1,13 @@
-//! A model of a drive that does not turn, from its own answers to reads: a data sheet's file with
-//! measured values.
+//! A model of a drive that does not turn, from its own answers: a data sheet's file with measured
+//! values.
 //!
 //! ```text
 //!   alone, in a register:   |command|..overhead..|bus|link|
 //!   anywhere:               |command|..overhead..|== cells ==|bus|link|      less the one above: the cells
 //!   many, in a register:    |command|command|command|...                     the controller's share
 //!   two of one die:         |== cells ==|== cells ==|                        dies: the least such distance
+//!   a write alone:          |command|..overhead..|link|                      it is answered from the buffer
+//!   many writes:            |command|command|command|...                     the controller's share
 //! ```
 
 use std::fmt::Write as _;
@@ -14,12 +16,10 @@ use super::super::data_sheet::Interface;
 use super::super::flash_sheet::PAGE;
 use super::super::parameters::Parameters;
 use super::solve::{self, FitFailure, MissingReason, NotFound, Solution};
-use super::{Probe, Sample, Samples, written};
+use super::{Probe, SMALL_BYTES, Sample, Samples, written};
 
 /// A page, as such flash has.
 pub(super) const PAGE_BYTES: u64 = PAGE as u64;
-/// A read of a part of one.
-pub(super) const SMALL_BYTES: u64 = 4096;
 /// Reads of one block at a time.
 pub(super) const AT_ONCE: usize = 32;
 /// Most pages that two reads lie apart: more dies are not found.
@@ -30,6 +30,10 @@ pub(super) const PAIRS: usize = 24;
 const TOGETHER: f64 = 0.6;
 /// Cells that take a smaller share of a read are not seen: a cache of the host lies before them.
 const CELLS_MIN: f64 = 0.1;
+/// No cell is programmed in so many nanoseconds: what is flushed sooner was safe before.
+const PROTECTED: f64 = 100_000.0;
+/// Writes that follow each other within so many times of what the link takes wait for it.
+const LINK_BOUND: f64 = 1.25;
 /// Fewer tell no mean.
 const READS_MIN: usize = 200;
 
@@ -72,10 +76,10 @@ fn dies(samples: &Samples) -> Option<u32> {
     (1..=STRIDES).find(|stride| waits(samples, *stride, together))
 }
 
-/// How long a read occupies the controller, in nanoseconds: many of one block at once end one after
-/// the other.
-fn controller(samples: &Samples) -> Option<f64> {
-    let all: Vec<&Sample> = series(samples, Probe::Command, 1).collect();
+/// How long a request occupies the controller, in nanoseconds: many at once end one after the
+/// other.
+fn controller(samples: &Samples, probe: Probe) -> Option<f64> {
+    let all: Vec<&Sample> = series(samples, probe, 1).collect();
     let bursts = all.chunks_exact(AT_ONCE);
     let count = bursts.len() * (AT_ONCE - 1);
     let took: f64 = bursts
@@ -97,6 +101,23 @@ fn rate(samples: &Samples) -> Option<f64> {
         (last.ended > first.ended).then(|| bytes / (last.ended - first.ended) as f64 * 1e9)
     });
     solve::median(places.collect())
+}
+
+/// Bytes a second of large writes, one behind the other, once the buffer is full: of their second
+/// half.
+fn write_rate(samples: &Samples) -> Option<f64> {
+    let all: Vec<&Sample> = samples.of(Probe::StreamWrite).collect();
+    let (before, counted) = all.split_at(all.len() / 2);
+    let begun = before.iter().map(|sample| sample.ended).max()?;
+    let ended = counted.iter().map(|sample| sample.ended).max()?;
+    let bytes = counted.iter().map(|sample| sample.bytes).sum::<u64>();
+    (ended > begun).then(|| bytes as f64 / (ended - begun) as f64 * 1e9)
+}
+
+/// Whether what is in the buffer is safe there: a flush behind a write takes no time to speak of.
+fn is_protected(samples: &Samples) -> Option<bool> {
+    let flushes = samples.of(Probe::Idle).map(Sample::took);
+    Some(solve::median(flushes.collect())? < PROTECTED)
 }
 
 /// Cells that are read about so fast, in microseconds.
@@ -141,56 +162,111 @@ fn still_drive(
     }
     let rate = rate(samples).ok_or(lacking(Probe::Stream))?;
     let (ready, cell_time) = small_read(samples).ok_or(hidden)?;
-    let known = Interface::FLASH.into_iter().find(|one| rate / 1e6 <= one.rate());
-    let interface = known.ok_or(hidden)?;
-    let mut not_found: Vec<NotFound> = [
-        "flash.write_rate",
-        "flash.write_latency",
-        "flash.random_write",
-        "flash.region",
-        "flash.spare",
-    ]
-    .map(|parameter| NotFound { parameter, why: MissingReason::Writes })
-    .into();
-    let mut text = format!(
-        "name = \"{name}\"\ntitle = \"{title}\"\nfrom = \"data sheet\"\n\n[flash]\ncells = \
-        \"{}\"\ninterface = \"{}\"\n",
-        cells(cell_time / 1e3),
-        interface.name()
-    );
-    let mut state = |key: &str, value: f64, unit: &str, origin: &str, note: &str| {
-        let value = (value * 1e4).round() / 1e4;
-        let _ = writeln!(
-            text,
-            "{key} = {{ value = {value:?}, unit = \"{unit}\", origin = \"{origin}\", note = \
-            \"{note}\" }}"
-        );
+    let write_rate = write_rate(samples);
+    let most = rate.max(write_rate.unwrap_or(0.0)) / 1e6;
+    let interface = Interface::FLASH.into_iter().find(|one| most <= one.rate()).ok_or(hidden)?;
+    let mut sheet = SheetText {
+        text: format!(
+            "name = \"{name}\"\ntitle = \"{title}\"\nfrom = \"data sheet\"\n\n[flash]\ncells = \
+            \"{}\"\ninterface = \"{}\"\n",
+            cells(cell_time / 1e3),
+            interface.name()
+        ),
+        not_found: Vec::new(),
     };
-    let megabytes = rate / 1e6;
-    state("capacity", gigabytes(samples.size_bytes), "GB", "measured", "the device's size");
-    state("read_rate", megabytes, "MB/s", "measured", "16 reads of 1 MiB at a time, in order");
-    state("write_rate", megabytes, "MB/s", "assumed", "as reads: nothing was written");
+    let note = "the device's size";
+    sheet.measured("capacity", gigabytes(samples.size_bytes), "GB", note);
+    sheet.measured("read_rate", rate / 1e6, "MB/s", "16 reads of 1 MiB at a time, in order");
     let alone = (ready + cell_time) / 1e3;
-    state("read_latency", alone, "us", "measured", "mean of 4 KiB anywhere, one at a time");
-    state("read_time", cell_time / 1e3, "us", "measured", "the same less a page that was ready");
+    sheet.measured("read_latency", alone, "us", "mean of 4 KiB anywhere, one at a time");
+    sheet.measured("read_time", cell_time / 1e3, "us", "the same less a page that was ready");
     match dies(samples) {
         Some(dies) => {
             let note = "the least distance in pages at which two reads wait for one another";
-            state("dies", f64::from(dies), "count", "measured", note);
+            sheet.measured("dies", f64::from(dies), "count", note);
         }
-        None => not_found.push(NotFound { parameter: "flash.dies", why: MissingReason::TooMany }),
+        None => sheet.lacks("flash.dies", MissingReason::TooMany),
     }
     // What is left of a small read has to have room for it.
-    match controller(samples).filter(|time| *time < 0.9 * ready) {
+    match controller(samples, Probe::Command).filter(|time| *time < 0.9 * ready) {
         Some(time) => {
             let note = "reads of one block that is ready, 32 at a time";
-            state("random_read", 1e9 / time, "io/s", "measured", note);
+            sheet.measured("random_read", 1e9 / time, "io/s", note);
         }
+        None => sheet.lacks("flash.random_read", MissingReason::Time),
+    }
+    match write_rate {
+        Some(write_rate) => sheet.writes(samples, write_rate),
         None => {
-            not_found.push(NotFound { parameter: "flash.random_read", why: MissingReason::Time });
+            let note = "as reads: nothing was written";
+            sheet.state("write_rate", (rate / 1e6, "MB/s"), "assumed", note);
+            for parameter in ["flash.write_rate", "flash.write_latency", "flash.random_write"] {
+                sheet.lacks(parameter, MissingReason::Writes);
+            }
         }
     }
+    let why = if write_rate.is_some() { MissingReason::Volume } else { MissingReason::Writes };
+    sheet.lacks("flash.region", why);
+    sheet.lacks("flash.spare", why);
+    let SheetText { text, not_found } = sheet;
     let parameters = Parameters::parse(&text).map_err(|_| hidden)?;
     let check = solve::check(samples, &parameters, 0.0);
     Ok(Solution { parameters, not_found, check, sheet: Some(text) })
+}
+
+/// A data sheet's file in the making.
+struct SheetText {
+    text: String,
+    not_found: Vec<NotFound>,
+}
+
+impl SheetText {
+    fn state(&mut self, key: &str, (value, unit): (f64, &str), origin: &str, note: &str) {
+        let value = (value * 1e4).round() / 1e4;
+        let _ = writeln!(
+            self.text,
+            "{key} = {{ value = {value:?}, unit = \"{unit}\", origin = \"{origin}\", note = \
+            \"{note}\" }}"
+        );
+    }
+
+    fn measured(&mut self, key: &str, value: f64, unit: &str, note: &str) {
+        self.state(key, (value, unit), "measured", note);
+    }
+
+    fn lacks(&mut self, parameter: &'static str, why: MissingReason) {
+        self.not_found.push(NotFound { parameter, why });
+    }
+
+    /// What writes tell.
+    fn writes(&mut self, samples: &Samples, write_rate: f64) {
+        let note = "16 writes of 1 MiB at a time, in order, once the buffer was full";
+        self.measured("write_rate", write_rate / 1e6, "MB/s", note);
+        let alone = mean(series(samples, Probe::Buffered, 0).map(Sample::took));
+        if let Some(alone) = alone {
+            let note = "mean of 4 KiB anywhere in the scratch range, one at a time";
+            self.measured("write_latency", alone / 1e3, "us", note);
+        } else {
+            self.lacks("flash.write_latency", MissingReason::Time);
+        }
+        // What is left of a small write has to have room for it, and for its way over the link:
+        // where that takes longer, many at once wait for the link.
+        let moved = SMALL_BYTES as f64 / write_rate * 1e9;
+        let room = alone.map_or(0.0, |alone| 0.9 * (alone - moved));
+        match controller(samples, Probe::Buffered) {
+            Some(time) if time > LINK_BOUND * moved && time < room => {
+                let note = "writes of 4 KiB anywhere in the scratch range, 32 at a time";
+                self.measured("random_write", 1e9 / time, "io/s", note);
+            }
+            Some(time) if alone.is_some() => {
+                let note = "no fewer than the link moves";
+                self.state("random_write", (1e9 / time.min(room), "io/s"), "assumed", note);
+                self.lacks("flash.random_write", MissingReason::Link);
+            }
+            _ => self.lacks("flash.random_write", MissingReason::Time),
+        }
+        if is_protected(samples) == Some(true) {
+            self.text += "power_loss_protection = true\n";
+        }
+    }
 }

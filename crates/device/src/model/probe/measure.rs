@@ -9,7 +9,7 @@ use block::{BufMut, Channel, Completion, Device, Error, ErrorKind, Op, Reactor, 
 use super::super::random::Random;
 use super::flash;
 use super::solve::{self, QUEUE_MAX, Rotation};
-use super::{Probe, Sample, Samples};
+use super::{Probe, SMALL_BYTES, Sample, Samples};
 
 const SECTOR: u64 = 512;
 pub(super) const MIB: u64 = 1 << 20;
@@ -61,7 +61,7 @@ impl From<Error> for MeasureError {
 
 /// Measures a device for no longer than `limit` and what is under way then: later probes are left
 /// out. It is only read, but for the `scratch` range of bytes, where there is one: what lies in it
-/// is written over if the device turns.
+/// is written over.
 ///
 /// # Errors
 /// What the device failed with, or where it hangs.
@@ -101,8 +101,9 @@ pub fn measure(
         prober.strides()?;
     }
     prober.check()?;
-    if let Some(turning) = solve::turning(&prober.samples) {
-        prober.writes(&turning)?;
+    match solve::turning(&prober.samples) {
+        Some(turning) => prober.writes(&turning)?,
+        None => prober.flash_writes()?,
     }
     Ok(prober.samples)
 }
@@ -139,7 +140,12 @@ impl Prober<'_> {
 
     /// Somewhere among the first bytes, in whole blocks.
     pub(super) fn place(&mut self, below: u64) -> u64 {
-        self.random.below(below / self.block) * self.block
+        self.place_of(below, self.block)
+    }
+
+    /// Somewhere among the first bytes, in whole units.
+    pub(super) fn place_of(&mut self, below: u64, unit: u64) -> u64 {
+        self.random.below(below / unit) * unit
     }
 
     /// A place at a share of the device.
@@ -210,7 +216,7 @@ impl Prober<'_> {
     }
 
     /// Asks for the same at these places at once.
-    fn ask_all(
+    pub(super) fn ask_all(
         &mut self,
         (probe, series): (Probe, u32),
         (offsets, bytes): (&[u64], u64),
@@ -450,12 +456,12 @@ impl Prober<'_> {
     /// A block that is in a register, as nothing else is read meanwhile.
     fn commands(&mut self) -> Result<(), MeasureError> {
         let at = self.at(0.4) / flash::PAGE_BYTES * flash::PAGE_BYTES;
-        self.read(Probe::Approach, 0, at, flash::SMALL_BYTES, 0)?;
+        self.read(Probe::Approach, 0, at, SMALL_BYTES, 0)?;
         for _ in 0..2000 {
             if self.is_over() {
                 return Ok(());
             }
-            self.read(Probe::Command, 0, at, flash::SMALL_BYTES, 0)?;
+            self.read(Probe::Command, 0, at, SMALL_BYTES, 0)?;
         }
         let many = [at; flash::AT_ONCE];
         for _ in 0..200 {
@@ -480,13 +486,13 @@ impl Prober<'_> {
     }
 
     fn anywhere(&mut self) -> Result<(), MeasureError> {
-        let places = self.samples.size_bytes / flash::SMALL_BYTES;
+        let places = self.samples.size_bytes / SMALL_BYTES;
         for _ in 0..2000 {
             if self.is_over() {
                 break;
             }
-            let offset = self.random.below(places) * flash::SMALL_BYTES;
-            self.read(Probe::Random, 0, offset, flash::SMALL_BYTES, 0)?;
+            let offset = self.random.below(places) * SMALL_BYTES;
+            self.read(Probe::Random, 0, offset, SMALL_BYTES, 0)?;
         }
         Ok(())
     }
@@ -501,7 +507,7 @@ impl Prober<'_> {
                 }
                 let first = self.random.below(pages - u64::from(stride));
                 let pair = [first, first + u64::from(stride)].map(|page| page * flash::PAGE_BYTES);
-                self.read_all((Probe::Stride, stride), &pair, flash::SMALL_BYTES, 0)?;
+                self.read_all((Probe::Stride, stride), &pair, SMALL_BYTES, 0)?;
                 if flash::gaps(&self.samples, stride).last().is_some_and(|gap| *gap < together) {
                     break;
                 }

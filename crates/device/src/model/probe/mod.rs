@@ -43,6 +43,9 @@ pub use writes::SCRATCH_MIN;
 
 use super::parameters::ModelError;
 
+/// A part of a page of flash, and a block of its map.
+const SMALL_BYTES: u64 = 4096;
+
 /// What a sample was taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Probe {
@@ -88,9 +91,15 @@ pub enum Probe {
     Flush,
     /// A durable write that nothing is fitted to.
     Durable,
+    /// A small write that the buffer takes, anywhere: series 0 alone, 1 many at once.
+    Buffered,
+    /// A large write behind another, many at once.
+    StreamWrite,
+    /// A write that nothing is fitted to.
+    CheckWrite,
 }
 
-const PROBES: [(Probe, &str); 21] = [
+const PROBES: [(Probe, &str); 24] = [
     (Probe::Approach, "approach"),
     (Probe::Cached, "cached"),
     (Probe::Rate, "rate"),
@@ -112,6 +121,9 @@ const PROBES: [(Probe, &str); 21] = [
     (Probe::Idle, "idle"),
     (Probe::Flush, "flush"),
     (Probe::Durable, "durable"),
+    (Probe::Buffered, "buffered"),
+    (Probe::StreamWrite, "stream_write"),
+    (Probe::CheckWrite, "check_write"),
 ];
 
 impl Probe {

@@ -10,7 +10,7 @@ use super::super::parameters::{
 };
 use super::super::random::Random;
 use super::super::request::Operation;
-use super::{Probe, Sample, Samples};
+use super::{Probe, SMALL_BYTES, Sample, Samples};
 
 pub(super) const MILLISECOND: f64 = 1e6;
 /// Most requests at a time: no deeper queue is found.
@@ -26,7 +26,7 @@ const DISTRIBUTION_ERROR: f64 = 0.05;
 const SEEK_ERROR: f64 = 0.03;
 /// Beyond this large reads in order are not explained.
 const RUNS_ERROR: f64 = 0.03;
-/// Beyond this durable writes are not explained.
+/// Beyond this the writes that nothing was fitted to are not explained.
 const WRITES_ERROR: f64 = 0.05;
 /// How often the check is replayed, each time with all reads moved along their tracks: angles of
 /// single addresses are known of no drive.
@@ -59,6 +59,10 @@ pub enum MissingReason {
     Order,
     /// There was no room for more extents before there was none for more bytes.
     Extents,
+    /// The link takes longer.
+    Link,
+    /// Only writing the drive over, and over again, would show it.
+    Volume,
 }
 
 /// How far the random reads that no stage used are from what the model does.
@@ -75,8 +79,8 @@ pub struct Check {
     pub seek_error: f64,
     /// Of what does not turn, the model's time of large reads in order by the measured one, less 1.
     pub runs_error: f64,
-    /// The model's mean time of durable writes by the measured one, less 1; 0 where nothing was
-    /// written.
+    /// The model's mean time of durable writes (of what does not turn, of buffered ones) by the
+    /// measured one, less 1; 0 where nothing was written.
     pub writes_error: f64,
 }
 
@@ -641,18 +645,23 @@ pub(super) fn check(samples: &Samples, parameters: &Parameters, seek_error: f64)
     })
 }
 
-/// The model's time of the durable writes by the measured one, less 1.
+/// The model's time of the writes that nothing was fitted to by the measured one, less 1: durable
+/// ones of what turns, buffered ones of what does not.
 fn writes_error(samples: &Samples, parameters: &Parameters) -> Option<f64> {
     let mut sums = [0.0; 2];
     for seed in 1..=REPLAYS {
         let mut machine = Machine::new(parameters);
         machine.add_disk(parameters, seed);
         let (mut random, mut now) = (Random::new(seed), 0);
-        for sample in samples.of(Probe::Durable) {
+        let durable = samples.of(Probe::Durable).map(|sample| (sample, true));
+        let buffered = samples.of(Probe::CheckWrite).map(|sample| (sample, false));
+        for (sample, fua) in durable.chain(buffered) {
             let last = samples.size_bytes.min(parameters.disk.capacity.value) - sample.bytes;
-            let moved = random.below(MOVED_BYTES / 512) * 512;
-            let offset = (sample.offset + moved).min(last);
-            let operation = Operation::Write { offset, length: sample.bytes, fua: true };
+            // What does not turn is written in blocks of its map.
+            let unit = if parameters.rotates() { 512 } else { SMALL_BYTES };
+            let moved = random.below(MOVED_BYTES / unit) * unit;
+            let offset = (sample.offset + moved).min(last / unit * unit);
+            let operation = Operation::Write { offset, length: sample.bytes, fua };
             let end = answer_of(&mut machine, now, operation)?;
             sums[0] += (end - now) as f64;
             sums[1] += sample.took();

@@ -10,14 +10,24 @@
 //!   idle           one block, a pause, a flush                       when the cache is written out by itself
 //!   durable        durable blocks anywhere in the range              nothing: they are predicted (cache off)
 //! ```
+//!
+//! Of what does not turn:
+//!
+//! ```text
+//!   buffered       4 KiB anywhere in the range: alone, many at once  time of a write, its share in the controller
+//!   stream_write   many large writes at once, one behind the other   rate
+//!   idle           4 KiB, a flush                                    whether the buffer outlives a power cut
+//!   check_write    4 to 64 KiB anywhere in the range                 nothing: they are predicted
+//! ```
 
 use std::ops::Range;
 
 use super::super::parameters::DestageRule;
-use super::Probe;
+use super::flash::AT_ONCE;
 use super::measure::{MIB, MeasureError, Prober, Request};
 use super::solve::{MILLISECOND, Rotation};
 use super::written::{WAITS, held, taken_within, written_out};
+use super::{Probe, SMALL_BYTES};
 
 /// The least scratch range, in bytes: places far enough apart for everything.
 pub const SCRATCH_MIN: u64 = 256 << 20;
@@ -31,6 +41,12 @@ const TRIES: u32 = 5;
 const DURABLE: u32 = 400;
 /// Writes into which the cache is divided at most to find its size.
 const FINE: f64 = 100.0;
+/// Writes one at a time where nothing turns: a buffer of a few MiB has room for them.
+const BUFFERED: u32 = 1000;
+/// Those that are many at once, and flushes.
+const BURSTS: u32 = 100;
+/// Bytes that are written one behind the other, at most.
+const STREAM_MAX: u64 = 1 << 30;
 
 impl Prober<'_> {
     /// All of the probes that write, within the range.
@@ -59,6 +75,57 @@ impl Prober<'_> {
             }
             let offset = range.start + self.place(range.end - range.start - self.block);
             self.ask((Probe::Durable, 0), (offset, self.block), 0, Request::DurableWrite)?;
+        }
+        self.clean(&range, 0)
+    }
+
+    /// All of the probes that write to what does not turn, within the range.
+    pub(super) fn flash_writes(&mut self) -> Result<(), MeasureError> {
+        let Some(range) = self.scratch.clone() else { return Ok(()) };
+        let small = |prober: &mut Self, bytes: u64| {
+            range.start + prober.place_of(range.end - range.start - bytes, SMALL_BYTES)
+        };
+        self.clean(&range, 0)?;
+        for _ in 0..BUFFERED {
+            let at = (small(self, SMALL_BYTES), SMALL_BYTES);
+            if self.is_over() {
+                return self.clean(&range, 0);
+            }
+            self.ask((Probe::Buffered, 0), at, 0, Request::Write)?;
+        }
+        for _ in 0..BURSTS {
+            if self.is_over() {
+                break;
+            }
+            self.clean(&range, 0)?;
+            let many: Vec<u64> = (0..AT_ONCE).map(|_| small(self, SMALL_BYTES)).collect();
+            self.ask_all((Probe::Buffered, 1), (&many, SMALL_BYTES), 0, Request::Write)?;
+        }
+        for _ in 0..BURSTS {
+            if self.is_over() {
+                break;
+            }
+            let at = (small(self, SMALL_BYTES), SMALL_BYTES);
+            self.ask((Probe::Write, u32::MAX), at, 0, Request::Write)?;
+            self.ask((Probe::Idle, 0), at, 0, Request::Flush)?;
+        }
+        for series in 0..DURABLE {
+            if self.is_over() {
+                break;
+            }
+            let bytes = SMALL_BYTES << (series % 5);
+            let at = (small(self, bytes), bytes);
+            self.ask((Probe::CheckWrite, 0), at, 0, Request::Write)?;
+        }
+        self.clean(&range, 0)?;
+        let length = (range.end - range.start).min(STREAM_MAX);
+        for series in 0..(length / (16 * MIB)) as u32 {
+            if self.is_over() {
+                break;
+            }
+            let first = range.start + u64::from(series) * 16 * MIB;
+            let offsets: Vec<u64> = (0..16).map(|index| first + index * MIB).collect();
+            self.ask_all((Probe::StreamWrite, series), (&offsets, MIB), 0, Request::Write)?;
         }
         self.clean(&range, 0)
     }

@@ -345,7 +345,7 @@ impl Channel for FencedChannel {
 }
 
 /// Measures by writes too, on a device that takes none outside of the range.
-fn written(parameters: &Parameters, seed: u64) -> (Samples, u64) {
+pub(super) fn written(parameters: &Parameters, seed: u64) -> (Samples, u64) {
     let options = ModelOptions::default();
     let below = ModelDevice::new("hidden", parameters, &options, seed, &Links::default());
     let below = below.expect("a device");
