@@ -63,4 +63,176 @@ words::catalogue! {
         "アレイはまだ書き込み中です。先に使用中のものを終えてください";
     ARRAY_STOPPED: "the array has been stopped", "アレイは停止しました";
     ANOTHER_SERVERS: "the array is another server's now", "アレイは別のサーバーのものになりました";
+
+    // What superblocks come to.
+    WITHOUT_LOG: "it was being written and lacks a member, and its partial parity log is replayed only where it is started for writing: what the missing member held next to those writes may read wrong",
+        "書き込み中でメンバーが欠けていますが、部分パリティログは書き込み用に起動したときだけ再生されます。欠けたメンバーがその書き込みの隣に持っていたものは正しく読めないかもしれません";
+    MEMBERS_OF_TWO_ARRAYS: "{first} is of array {one} and {second} of array {two} (set_uuid): name the members of one array",
+        "{first} はアレイ {one}、{second} はアレイ {two} のものです(set_uuid)。1 つのアレイのメンバーを指定してください";
+    NO_USABLE_MEMBER: "no usable member: {why}", "使えるメンバーがありません: {why}";
+    NO_MEMBERS_NAMED: "no members were named", "メンバーが指定されていません";
+    MARKED_FAULTY: "is marked as faulty (dev_roles)", "故障の印があります(dev_roles)";
+    CLEAN_SINCE: ", and the array has been called clean since ({newest_name})",
+        "。その後アレイはクリーンと記録されています({newest_name})";
+    MEMBER_EVENTS: "its events are {own}, those of {newest_name} {newest}{state}",
+        "イベントは {own}、{newest_name} は {newest} です{state}";
+    IS_STALE: "is stale: {older}; {advice}", "古い: {older}。{advice}";
+    BRING_UP_TO_DATE: "it has to be brought up to date before it counts again",
+        "再び数えるには最新にする必要があります";
+    CALLS_ITSELF: "calls itself {is} (dev_number {number}); {newest_name} has it as {known} (dev_roles)",
+        "自身の記録は {is}(dev_number {number})、{newest_name} の記録は {known} です(dev_roles)";
+    REPLACEMENT_UNFINISHED: "is a replacement for member {role} that was not finished (feature_map)",
+        "メンバー {role} の交換用で、完了していません(feature_map)";
+    OLD_COPY: "it was last updated {seconds} s before {newest_name} (utime), though its events do not say so: it is an old copy",
+        "イベントからはわかりませんが、最終更新が {newest_name} より {seconds} 秒前です(utime)。古い写しです";
+    MAY_BE_OLDER: "{name}: {older}, and what it holds may be older than the rest",
+        "{name}: {older}。ほかより古い内容かもしれません";
+
+    // New arrays.
+    MEMBER_SECTORS: "{name} is too small: it has {sectors} sectors, and {data_offset} come before the data",
+        "{name} は小さすぎます。{sectors} セクターのうち、データの前に {data_offset} セクター必要です";
+    NO_BITMAP_WANTED: "the array is to have no bitmap", "アレイにはビットマップを付けない設定です";
+    ARRAY_NAME_TOO_LONG: "the name '{name}' has more than 32 bytes or a zero byte in it",
+        "名前 '{name}' が 32 バイトを超えるか、0 のバイトを含みます";
+    NAME_UNFIT: "the name {name} is empty or has a control character in it, such as a line feed",
+        "名前 {name} が空か、改行などの制御文字を含みます";
+    LEVEL_NOT_MADE: "raidloom makes no arrays of {level}",
+        "raidloom は {level} のアレイを作りません";
+    LEVEL_LAYOUT: "{level} has no layout {layout}", "{level} にレイアウト {layout} はありません";
+    LEVEL_NO_CHUNKS: "{level} has no chunks", "{level} にチャンクはありません";
+    LEVEL_NO_LOG: "only raid5 can have a partial parity log, not {level}",
+        "部分パリティログは raid5 だけです({level} にはありません)";
+    LEVEL_NO_BITMAP: "{level} has no redundancy that a bitmap could help with",
+        "{level} には冗長性がなく、ビットマップは役に立ちません";
+    ROLE_TAKEN: "{name}: there is an active member {role} already",
+        "{name}: 動作中のメンバー {role} がすでにあります";
+    ROLE_PAST_END: "{name}: member {role} of {places} places",
+        "{name}: 場所は {places} 個ですが、メンバー {role} です";
+    ROLE_UNFIT: "{name}: a new {level} array has no use for a member as {role}",
+        "{name}: 新しい {level} のアレイでは {role} のメンバーを使いません";
+    NOT_ONE_CHUNK: "{smallest} is too small: not one chunk fits behind what md needs itself",
+        "{smallest} は小さすぎます。md 自身が使う分の後にチャンクが 1 つも入りません";
+
+    // Shapes of arrays without superblocks.
+    LESS_THAN_A_BLOCK: "{name} has {size}, less than one block of {block}",
+        "{name} は {size} で、{block} のブロック 1 つより小さいです";
+    FAR_COPIES_ROOM: "chunk={chunk}: the smallest member has no room for {copies} far copies",
+        "chunk={chunk}: 最小のメンバーに far コピー {copies} 個の余地がありません";
+    TOO_MANY_MEMBERS: "{count} members; an array has at most {members_max}",
+        "メンバーが {count} 台です。アレイは最大 {members_max} 台です";
+    CHUNK_ZERO: "chunk=0: a chunk holds at least one block of {block} (64KiB is a usual size)",
+        "chunk=0: チャンクは {block} のブロック 1 つ以上です(通常は 64KiB)";
+    CHUNK_NO_MULTIPLE: "chunk={chunk}: not a multiple of the block size, {block}",
+        "chunk={chunk}: ブロックサイズ {block} の倍数ではありません";
+    CHUNK_OVER_4GIB: "chunk={chunk}: a chunk must be smaller than 4GiB",
+        "chunk={chunk}: チャンクは 4GiB 未満にしてください";
+    CHUNK_LARGER_THAN: "chunk={chunk}: larger than {name}, which has {size}",
+        "chunk={chunk}: {name}({size})より大きいです";
+
+    // Starting an array.
+    NO_MEMBER_THERE: "no member is there", "メンバーが 1 台もありません";
+    LOOKED_TOO_LONG: "it took too long to look at the members: start again",
+        "メンバーの確認に時間がかかりすぎました。もう一度起動してください";
+    UNKNOWN_LAYOUT: "layout {layout}", "レイアウト {layout}";
+    LEVEL_UNSERVED: "level {other} is not served", "レベル {other} は扱えません";
+    OTHER_HOSTS: "the array {name} is not started: members are on other hosts, and with {there} of {count} here another server may have the rest: only with force=yes, once none has",
+        "アレイ {name} を起動しません。メンバーがほかのホストにあり、ここには {count} 台中 {there} 台しかないため、残りを別のサーバーが持つかもしれません。ないことを確かめてから force=yes で起動できます";
+    RAID_DISKS_MAX: "raid_disks (byte 92) is {count}; an array has at most {members_max} members here",
+        "raid_disks(バイト 92)が {count} です。ここではアレイのメンバーは最大 {members_max} 台です";
+    NEEDS_ALL_MEMBERS: "{level} needs all of its members", "{level} にはすべてのメンバーが必要です";
+    NO_PPL: "{name}: has no partial parity log (feature_map)",
+        "{name}: 部分パリティログがありません(feature_map)";
+    PPL_SIZE: "{name}: a log of {size} (ppl.size) does not hold a chunk, or one request not the log",
+        "{name}: {size} のログ(ppl.size)にチャンクが入らないか、1 要求にログが入りません";
+    BITMAP_VERSION: "{name}: the bitmap's version is {version}; only 4 can be kept up: {without_bitmap}",
+        "{name}: ビットマップのバージョンが {version} です。維持できるのは 4 だけです: {without_bitmap}";
+    WITHOUT_BITMAP: "--read-only reads the array, --force goes on without the bitmap",
+        "--read-only なら読み取れ、--force ならビットマップなしで続けます";
+    CANDIDATE_NOT_GIVEN: "the device of candidate {number} was not given",
+        "候補 {number} のデバイスが渡されていません";
+    SUPERBLOCK_CHANGED: "{name}: its superblock has changed since it was looked at",
+        "{name}: 確認した後にスーパーブロックが変わりました";
+    MEMBER_READ_ONLY: "{name}: is read-only: start the array read-only",
+        "{name}: 読み取り専用です。アレイを読み取り専用で起動してください";
+    MISPLACED: "{name}: {what} at byte {byte} does not start on a block of {block} bytes",
+        "{name}: バイト {byte} の{what}が {block} バイトのブロックの境界にありません";
+    THE_DATA: "the data (data_offset)", "データ(data_offset)";
+    THE_SUPERBLOCK: "the superblock (super_offset)", "スーパーブロック(super_offset)";
+    LOG_LEFT_OUT: "{name}: the bad-block log is left out, {without}: {error}",
+        "{name}: 不良ブロックの記録を使いません。{without}: {error}";
+    LOST_READS_AS_DATA: "what it named may read as data",
+        "記録にある部分がデータとして読めるかもしれません";
+    LOG_ADVICE: "what it named would read as data: --read-only reads the array without it, --force goes on without it",
+        "記録にある部分がデータとして読まれます。--read-only なら記録なしでアレイを読み、--force なら記録なしで続けます";
+    BAD_BLOCK_LOG: "the bad-block log", "不良ブロックの記録";
+    NEW_DATA_START: "{name}: data of the new shape would begin {moved} sectors (new_offset) after sector {from}",
+        "{name}: 新しい構成のデータがセクター {from} から {moved} セクターの位置(new_offset)で始まることになります";
+    DATA_NOT_ON_BLOCK: "{name}: data at byte {data_offset} do not start on a block of {block} bytes",
+        "{name}: バイト {data_offset} のデータが {block} バイトのブロックの境界にありません";
+    NO_KNOWN_RESHAPE: "{level} with the layout {layout} has no reshape that raidloom knows",
+        "{level} のレイアウト {layout} のリシェイプは raidloom では扱えません";
+    NOT_WRITTEN_WITHIN: "the array {name} is not started: its members were not written within {time}",
+        "アレイ {name} を起動しません。メンバーへの書き込みが {time} 以内に終わりませんでした";
+    WAITING_FOR_MEMBERS: "waiting for the members", "メンバーの待機";
+    SPARE_UNWRITTEN: "{name}: nothing was written to it: the members did not tell in time whether the array is still this server's; try again",
+        "{name}: 何も書き込みませんでした。アレイがまだこのサーバーのものか、時間内にメンバーから確認できませんでした。もう一度試してください";
+    NO_SPARE_ANY_MORE: "{name}: it is no spare of the array any more",
+        "{name}: もうこのアレイの予備ではありません";
+    TAKES_NO_MEMBERS: "the array takes no members: it keeps no metadata",
+        "アレイはメタデータを持たないため、メンバーを追加できません";
+    IN_SERVICE: "it is member {slot}, which is in service, or a copy of it (device_uuid)",
+        "使用中のメンバー {slot} か、その写しです(device_uuid)";
+    DATA_CANNOT_BEGIN: "its data cannot begin where they began when it was a member: {problem}",
+        "データをメンバーだったときと同じ位置から始められません: {problem}";
+    SECTORS_NEEDED: "{sectors} sectors; a member of this array needs {needed}",
+        "{sectors} セクターです。このアレイのメンバーには {needed} セクター必要です";
+    BLOCKS_TOO_LARGE: "its blocks are larger than those that the array's data are aligned to",
+        "アレイのデータの境界よりブロックが大きいです";
+    ANOTHER_SERVERS_NOW: "another server has written the superblock of {name}: the array is that server's now",
+        "別のサーバーが {name} のスーパーブロックを書き込みました。アレイはそのサーバーのものになりました";
+    READING_METADATA: "reading md's metadata", "md のメタデータの読み込み";
+    ANOTHER_SERVER: "{device}: another server has this array: it has just written the superblock again. Stop it there first",
+        "{device}: 別のサーバーがこのアレイを使っています(スーパーブロックが今書き直されました)。先にそちらで停止してください";
+    ONLY_SO_MANY_LEFT: "only {left} of {of} members are left, and another server may have the others: nothing is written any more",
+        "メンバーが {of} 台中 {left} 台しか残っておらず、ほかは別のサーバーが持つかもしれないため、もう書き込みません";
+    SUPERBLOCKS_UNWRITTEN: "the superblocks could not be written",
+        "スーパーブロックを書き込めませんでした";
+    NOT_MARKED_CLEAN: "the array is not marked clean: {why}",
+        "アレイをクリーンと記録できませんでした: {why}";
+    MEMBERS_SILENT: "the members do not answer: the array is not marked clean",
+        "メンバーが応答しません。アレイをクリーンと記録できませんでした";
+    WRITING_METADATA: "writing md's metadata", "md のメタデータの書き込み";
+
+    // Requests and syncs.
+    LOST_BEFORE: "{length} bytes at {offset}: some of it was lost before and has not been written since",
+        "{offset} から {length} バイト: 一部が以前に失われ、その後書き込まれていません";
+    NEVER_ANSWERED: "a write was never answered", "書き込みに応答がありませんでした";
+    MEMBER_NOT_THERE: "the member is not there", "メンバーがありません";
+    NO_REDUNDANCY_TO_REBUILD: "the array has no redundancy to rebuild a member from",
+        "アレイに冗長性がなく、メンバーを再構築できません";
+    SIZE_NEEDED: "{size}; a member of this array needs {needed}",
+        "{size} です。このアレイのメンバーには {needed} 必要です";
+    BLOCKS_OF: "blocks of {bytes} bytes; the array has {array}",
+        "ブロックが {bytes} バイトです。アレイは {array} バイトです";
+    REQUESTS_OF: "requests of at most {bytes} bytes; the array takes {array}",
+        "要求が最大 {bytes} バイトです。アレイは {array} バイトを使います";
+    NEW_READ_ONLY: "is read-only", "読み取り専用です";
+    NEW_HAS_CACHE: "has a volatile cache, and the array was started without one",
+        "揮発性キャッシュがありますが、アレイはそれなしで起動しています";
+    NEW_KNOWS_NO_FUA: "knows no FUA, and the array was started with it",
+        "FUA に対応していませんが、アレイは FUA ありで起動しています";
+    NEW_CANNOT_ZERO: "cannot write zeroes, and the array was started so",
+        "ゼロの書き込みに対応していませんが、アレイはそれを前提に起動しています";
+    NEW_KEEPS_NOTHING: "keeps no data", "データを保持しません";
+    NO_REDUNDANCY: "the array has no redundancy", "アレイに冗長性がありません";
+    NO_SUCH_MEMBER: "there is no such member", "そのメンバーはありません";
+    LACKS_NOTHING: "it lacks nothing", "不足はありません";
+    BEING_FOUND_OUT: "what it lacks is being found out", "不足しているものを確認中です";
+    NO_REPLACEMENT: "it has no replacement", "交換先がありません";
+    RANGE_OF_BLOCKS: "the range has to be whole blocks of {block} bytes within 0 to {end}",
+        "範囲は 0 から {end} までの {block} バイトのブロック単位にしてください";
+    FAILED_MEANWHILE: "the member has failed meanwhile", "その間にメンバーが故障しました";
+    TARGET_FAILED: "{target} has failed meanwhile; the member serves as before",
+        "その間に {target} が故障しました。元のメンバーが引き続き使われます";
+    BEGUN_WHEN_DUE: "a {other} is begun when it is due", "{other} は必要なときに始まります";
 }

@@ -22,7 +22,7 @@ use crate::queues::Queues;
 use crate::ranges::Ranges;
 use crate::shared::ArrayCore;
 use crate::sync::Control;
-use words::statement;
+use words::{Text, statement};
 
 /// A member of an array at its start.
 pub struct MemberAtStart {
@@ -52,11 +52,11 @@ impl ArrayDevice {
         check_total(&sizes)?;
         for (number, member) in members.iter().enumerate() {
             if member.info().size_bytes < block_bytes {
-                let text = format!(
-                    "{} has {}, less than one block of {}",
-                    name(number, member),
-                    text_of(member),
-                    bytes_text(block_bytes)
+                let text = statement!(
+                    catalogue::LESS_THAN_A_BLOCK,
+                    name = name(number, member),
+                    size = text_of(member),
+                    block = bytes_text(block_bytes)
                 );
                 return Err(Error::new(ErrorKind::Invalid, text));
             }
@@ -121,10 +121,10 @@ impl ArrayDevice {
         check_chunk(chunk_bytes, block_bytes, &members)?;
         let geometry = Raid10::new(members.len(), smallest, chunk_bytes, layout);
         if geometry.size_bytes() == 0 {
-            let text = format!(
-                "chunk={}: the smallest member has no room for {} far copies",
-                size_text(chunk_bytes),
-                layout.far
+            let text = statement!(
+                catalogue::FAR_COPIES_ROOM,
+                chunk = size_text(chunk_bytes),
+                copies = layout.far
             );
             return Err(Error::new(ErrorKind::Invalid, text));
         }
@@ -251,7 +251,11 @@ impl ArrayDevice {
         (metadata, metadata_version): (Option<Metadata>, Option<Version>),
     ) -> Result<Self, Error> {
         if members.len() > MEMBERS_MAX {
-            let text = format!("{} members; an array has at most {MEMBERS_MAX}", members.len());
+            let text = statement!(
+                catalogue::TOO_MANY_MEMBERS,
+                count = members.len(),
+                members_max = MEMBERS_MAX
+            );
             return Err(Error::new(ErrorKind::Invalid, text));
         }
         let slots = members.into_iter().enumerate().map(|(number, start)| {
@@ -442,29 +446,28 @@ fn check_chunk(
     members: &[Option<Arc<dyn Device>>],
 ) -> Result<(), Error> {
     let chunk = size_text(chunk_bytes);
-    let refuse = |text: String| Err(Error::new(ErrorKind::Invalid, text));
+    let refuse = |text: Text| Err(Error::new(ErrorKind::Invalid, text));
     if chunk_bytes == 0 {
-        return refuse(format!(
-            "chunk=0: a chunk holds at least one block of {} (64KiB is a usual size)",
-            bytes_text(block_bytes)
-        ));
+        return refuse(statement!(catalogue::CHUNK_ZERO, block = bytes_text(block_bytes)));
     }
     if !chunk_bytes.is_multiple_of(block_bytes) {
-        return refuse(format!(
-            "chunk={chunk}: not a multiple of the block size, {}",
-            bytes_text(block_bytes)
+        return refuse(statement!(
+            catalogue::CHUNK_NO_MULTIPLE,
+            chunk = chunk,
+            block = bytes_text(block_bytes)
         ));
     }
     if chunk_bytes > u64::from(u32::MAX) {
-        return refuse(format!("chunk={chunk}: a chunk must be smaller than 4GiB"));
+        return refuse(statement!(catalogue::CHUNK_OVER_4GIB, chunk = chunk));
     }
     for (number, member) in members.iter().enumerate() {
         let Some(member) = member else { continue };
         if member.info().size_bytes < chunk_bytes {
-            return refuse(format!(
-                "chunk={chunk}: larger than {}, which has {}",
-                name(number, member),
-                text_of(member)
+            return refuse(statement!(
+                catalogue::CHUNK_LARGER_THAN,
+                chunk = chunk,
+                name = name(number, member),
+                size = text_of(member)
             ));
         }
     }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use block::{Error, ErrorKind, Info};
+use words::Message;
 
+use crate::catalogue;
 use crate::health::Health;
 use crate::level::{Level, LevelTraits};
 use crate::md::Version;
@@ -152,7 +154,7 @@ impl ArrayCore {
     pub(crate) fn fail_devices(
         &self,
         failures: Vec<(usize, Error)>,
-        doing: &str,
+        doing: Message,
     ) -> Vec<FailedDevice> {
         let fail = |(device, error): (usize, Error)| {
             let error = error.at(doing);
@@ -166,7 +168,7 @@ impl ArrayCore {
     /// An update of the metadata has ended, and failed on these devices. True when other channels
     /// were woken.
     pub(crate) fn end_update(&self, update: MetadataUpdate, failures: Vec<(usize, Error)>) -> bool {
-        let failed = self.fail_devices(failures, "writing md's metadata");
+        let failed = self.fail_devices(failures, catalogue::WRITING_METADATA);
         self.metadata().end(update, failed)
     }
 }

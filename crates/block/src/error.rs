@@ -153,10 +153,14 @@ pub fn io_text(error: &io::Error) -> Text {
     let number = Errno::from_io_error(error);
     match MET.iter().find(|(known, _)| number == Some(*known)) {
         Some((_, message)) => statement!(*message, system = error.to_string()),
-        None if error.kind() == io::ErrorKind::UnexpectedEof && error.get_ref().is_none() => {
-            catalogue::ENDS_EARLY.into()
-        }
-        None => error.to_string().into(),
+        None => match error.get_ref() {
+            None if error.kind() == io::ErrorKind::UnexpectedEof => catalogue::ENDS_EARLY.into(),
+            // One of our own may be in it.
+            own => match own.and_then(|own| own.downcast_ref::<Text>()) {
+                Some(text) => text.clone(),
+                None => error.to_string().into(),
+            },
+        },
     }
 }
 

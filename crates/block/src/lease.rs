@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use reactor::since_boot;
+use words::Text;
 
 /// The right to write to one medium, which all channels onto it share. A device that sends a write
 /// looks at it just before that, and holds the write back while it has run out.
@@ -16,7 +17,7 @@ pub struct Lease {
     /// In nanoseconds; `u64::MAX` while no limit is set.
     until: AtomicU64,
     in_flight: Duration,
-    ended: OnceLock<String>,
+    ended: OnceLock<Text>,
 }
 
 impl Lease {
@@ -53,15 +54,15 @@ impl Lease {
     }
 
     /// Nothing is sent any more, for good; of several reasons the first counts.
-    pub fn end(&self, reason: &str) {
-        let _ = self.ended.set(reason.to_owned());
+    pub fn end(&self, reason: impl Into<Text>) {
+        let _ = self.ended.set(reason.into());
         self.limit(Duration::ZERO);
     }
 
     /// Why nothing is sent any more, if so.
     #[must_use]
-    pub fn ended(&self) -> Option<&str> {
-        self.ended.get().map(String::as_str)
+    pub fn ended(&self) -> Option<&Text> {
+        self.ended.get()
     }
 }
 
@@ -82,6 +83,6 @@ mod tests {
         lease.end("another server has it");
         lease.limit(since_boot() + Duration::from_secs(3600));
         lease.end("later");
-        assert!(!lease.holds() && lease.ended() == Some("another server has it"));
+        assert!(!lease.holds() && lease.ended() == Some(&"another server has it".into()));
     }
 }

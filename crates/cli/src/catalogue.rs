@@ -197,6 +197,9 @@ words::catalogue! {
     MEASURES_HEAD: "MEASURES", "測定内容";
     SUITE_FOLDER: "folder", "フォルダー";
     SUITE_DEVICE: "device", "デバイス";
+    CONFIGURATION_KEYS: "Keys of the configuration, as in a plan's [matrix] (docs/plan-files.md): {keys}; with dots those of the plan, such as trials.rest.",
+        "構成のキー(プランの [matrix] と同じ。docs/plan-files.md): {keys}。trials.rest のように点のあるものはプランのキーです。";
+    EXAMPLES: "Examples:", "例:";
     EXPLAINS_PHASES: "raidloom bench explain SUITE says what each phase does.",
         "各フェーズの内容は raidloom bench explain SUITE で表示します。";
 
@@ -645,4 +648,174 @@ words::catalogue! {
     EVENTS_LOST: "{count} events were lost while it was recorded; some requests are missing",
         "記録中に {count} 件のイベントが失われ、一部の要求がありません";
     RECORDING_CUT_OFF: "it is cut off after {first}; it counts up to there", "{first}の後で途切れています。そこまでを使います";
+
+    // array rescue.
+    SHAPES_TRIED: "by what members hold: {done} of {total} shapes tried",
+        "メンバーの内容から: {total} 通りの構成のうち {done} を試行";
+    UP_TO_DATE: "up to date", "最新";
+    MISSING_MEMBER: "missing", "欠落";
+    STALE_MEMBER: "stale: {age}", "古い: {age}";
+    MEMBER_REBUILT_UP_TO: "rebuilt up to {size} of its data", "データの {size} まで再構築済み";
+    SPARE_MEMBER: "spare: holds none of the data", "予備: データなし";
+    HOLDS_JOURNAL: "holds the journal", "ジャーナルを保持";
+    BY_WHAT_IT_HOLDS: "by what it holds", "内容による";
+    NOT_USED: "not used: {reason}", "不使用: {reason}";
+    EVENTS_BEHIND: "{events} events behind{time}", "{events} イベント前{time}";
+    ONE_MADE_FROM_OTHERS: "redundancy: a member is made from the others",
+        "冗長性: 1 台をほかのメンバーから復元します";
+    MADE_FROM_OTHERS: "redundancy: {count} members are made from the others",
+        "冗長性: {count} 台をほかのメンバーから復元します";
+    WRITES_LEFT_BEHIND: "part of what was written since {source} was left behind ({age})",
+        "{source} より後に書かれたものの一部({age})";
+    TAKEN_AS_IT_STANDS: "{source}: the checksum of its superblock is wrong; it is taken as it stands",
+        "{source}: スーパーブロックのチェックサムが一致しません。そのまま使います";
+    CLAIM_ONE_PLACE: "{used} and {other} claim one place; if files are damaged, leave out the first",
+        "{used} と {other} が同じ場所を名乗っています。ファイルが壊れていたら、前者を外してください";
+    AGREES_BY_CONTENT: "unknown: by what members hold, of which {whole}.{tenths} % agrees",
+        "不明: メンバーの内容によります({whole}.{tenths} % が一致)";
+    OTHER_WAYS: "{more} other ways agree as well: --show 5",
+        "ほかに {more} 通りの構成も合います: --show 5";
+    NO_MEMBER_HOLDS: "no member; it holds: {name}", "メンバーではありません。内容: {name}";
+    DISPLACED_HOLDS: "no superblock; from {offset} on it holds: {name}",
+        "スーパーブロックなし。{offset} からの内容: {name}";
+    NO_MEMBER_UNKNOWN: "no member; nothing known is on it",
+        "メンバーではなく、既知の内容もありません";
+    WITHOUT_SUPERBLOCKS: "array without superblocks", "スーパーブロックのないアレイ";
+    NOTHING_KNOWN: "nothing that is known", "既知のものなし";
+    AND_SO_MANY_MORE: "and {count} more", "ほか {count} 件";
+    CANNOT_BE_OPENED: "cannot be opened: {reason}", "開けません: {reason}";
+    ARRAY_HOLDS: "holds: {what}", "内容: {what}";
+    OPENING_LOSES_NOTHING: "opening it loses: nothing", "開くことで失われるもの: なし";
+    OPENING_LOSES: "opening it loses: {what}", "開くことで失われるもの: {what}";
+    IT_IS_ENCRYPTED: "it is encrypted: a file with its passphrase stands for {passphrase_file}",
+        "暗号化されています: パスフレーズの入ったファイルを {passphrase_file} に指定してください";
+    TO_OPEN_IT: "to open it, nothing is written:", "開くには(何も書き込みません):";
+    NOTHING_RESCUED: "--mount: nothing was found that can be opened; without --mount it says why",
+        "--mount: 開けるものがありません。理由は --mount なしで表示します";
+    SEVERAL_TO_MOUNT: "--mount: {count} arrays can be opened; name the members of one of them",
+        "--mount: 開けるアレイが {count} 個あります。どれか 1 つのメンバーを指定してください";
+    RESCUE_MOUNTED: "mounted at {folder} for reading only; it ends by:",
+        "{folder} に読み取り専用でマウントしました。終了するには:";
+
+    // pull.
+    NAME_BY_WHOLE_PATH: "{flag} {word}: it begins in a folder of the stack: name it by its whole path, {path}",
+        "{flag} {word}: スタックのフォルダーで始まるため、完全なパス {path} で指定してください";
+    CONSISTENCY_NO_SUPERBLOCKS: "--consistency {value}: no array of the target keeps superblocks; metadata=1.2 does",
+        "--consistency {value}: 対象にスーパーブロックのあるアレイがありません(metadata=1.2 なら持ちます)";
+    LOSE_STALE: "--lose-member stale: it takes an array that does without a drive and tells an older one: metadata=1.2",
+        "--lose-member stale: ドライブが 1 台欠けても動き、古いものを見分けられるアレイが必要です(metadata=1.2)";
+    MD_OF_A_GUEST: "it is the md of a guest, which does not touch this machine's",
+        "ゲスト内の md で、このマシンの md には触れません";
+    MEMORY_OF_GUEST: "--memory: it is a guest's: --guest", "--memory: ゲスト用です(--guest)";
+    KERNEL_OF_GUEST: "-s kernel=: this machine's kernel is what it is: --guest",
+        "-s kernel=: このマシンのカーネルは変えられません(--guest)";
+    ARRAY_MD_GUEST: "--array md: {md}: --guest", "--array md: {md}。--guest が必要です";
+    START_MD_GUEST: "--start-with md: {md}: --guest", "--start-with md: {md}。--guest が必要です";
+    STATE_GUEST: "--state: arrays are brought there in a guest, on drives that take time: --guest",
+        "--state: アレイの状態は、時間のかかるドライブを持つゲストで作ります(--guest)";
+    UNFLUSHED_GUEST: "-s write_cache=unflushed: it is the Linux of a guest that is told so: --guest",
+        "-s write_cache=unflushed: ゲストの Linux への指定です(--guest)";
+    MODEL_GUEST: "--device model: drives are modelled in a guest only: --guest",
+        "--device model: ドライブのモデルはゲスト内だけです(--guest)";
+    STATE_NO_REDUNDANCY: "--state: there is no array that could do without a member",
+        "--state: メンバーが欠けても動くアレイがありません";
+    START_MD_SUPERBLOCKS: "--start-with md: md knows an array by its superblocks: metadata=1.2",
+        "--start-with md: md はスーパーブロックでアレイを見分けます(metadata=1.2)";
+    STATE_NO_SUPERBLOCKS: "--state: there is no array that could lack a member: one with metadata=1.2",
+        "--state: メンバーが欠けた状態にできるアレイがありません(metadata=1.2 のもの)";
+    TARGET_IS_DRIVE: "the target is a drive, and no array", "対象がアレイでなくドライブです";
+    TARGET_ONE_ARRAY: "the target is one array over drives, without layers below",
+        "対象は、下に層のない、ドライブを並べた 1 つのアレイです";
+    OPTION_IS_OURS: "`{option}` is raidloom's own", "`{option}` は raidloom だけのオプションです";
+    PPL_OF_RAID5: "--consistency ppl: {name} has no such log; raid5 has",
+        "--consistency ppl: 部分パリティログは raid5 だけで、{name} にはありません";
+
+    // -s KEY=VALUE.
+    KEYS_AND_DEFAULTS: "Keys of -s, with their defaults:", "-s のキーと既定値:";
+    KEY_VALUE_OF: "KEY=VALUE, of the keys {keys}",
+        "KEY=VALUE の形で指定してください。使えるキー: {keys}";
+    KEY_IS_ONE_OF: "{key} is one of {values}", "{key} に使える値: {values}";
+    KEY_OTHER_VALUE: "{key} takes another value", "{key} にその値は使えません";
+
+    // start, examine and others below array.
+    FOR_FILE_OF_ATTACH: "it is for the file of --attach, and ublk has none",
+        "--attach のファイル用で、ublk にはありません";
+    FOR_NBD: "it is for NBD: --nbd", "NBD 用です(--nbd)";
+    FOR_NBD_OVER_TCP: "it is for NBD over TCP: --nbd HOST:PORT",
+        "TCP での NBD 用です(--nbd HOST:PORT)";
+    NO_ARRAY_NO_MEMBER: "there is no array in the stack, and so no member",
+        "スタックにアレイがなく、メンバーもありません";
+    FOR_ATTACHED: "it is for what appears on this machine: --attach",
+        "このマシンに現れるもの用です(--attach)";
+    FAILED_WITHOUT_A_WORD: "it failed without a word", "理由の出力なしに失敗しました";
+    NO_SUCH_SUITE: "there is no such suite", "そのスイートはありません";
+    MADE_FOR_LARGER: "the cache was made for a larger device",
+        "キャッシュはもっと大きいデバイス用です";
+    SIZES_OF_BOTH: "{device}: {text}: this one has {bytes} bytes, and that had {before}",
+        "{device}: {text}。これは {bytes} バイト、元は {before} バイトです";
+
+    // model fit.
+    DRIVE_IN_USE: "{path}: it is in use: {others} % of the requests of {time} were others'; at most {most} % may be",
+        "{path}: 使用中です。{time} の要求の {others} % がほかからのものです(上限 {most} %)";
+    ONLY_WRITES_SHOW: "only writes show it, and nothing was written (--scratch)",
+        "書き込まないとわからず、書き込んでいません(--scratch)";
+    SEVERAL_DRIVES: "it takes several drives", "複数のドライブが必要です";
+    TIME_WAS_OVER: "the time was over", "時間切れ";
+    SHORTER_THAN_COMMAND: "it is shorter than what a command takes anyway",
+        "コマンドの所要時間より短い";
+    READS_NEVER_WAITED: "two reads never had to wait for one another",
+        "2 つの読み込みが待ち合うことがなかった";
+    ORDER_OF_WRITES: "only the order of many writes would show it",
+        "多数の書き込みの順序を見ないとわからない";
+    NO_ROOM_FOR_EXTENTS: "the cache had no room for more extents before it was full",
+        "キャッシュが一杯になる前に、エクステントの余地がなくなった";
+    LINK_TAKES_LONGER: "the link takes longer", "リンクのほうが時間がかかります";
+    WRITTEN_OVER_AGAIN: "only writing the drive over, and over again, would show it",
+        "ドライブ全体を繰り返し上書きしなければわかりません";
+    DOES_NOT_ROTATE: "it does not rotate, and no read takes longer than a cached one, of {overhead_us} us and {rate} MB/s: a file or a virtual disk in a cache of the host, or flash as fast as that. Nothing else of it can be found out by reads",
+        "回転せず、どの読み込みもキャッシュからの読み込み({overhead_us} us、{rate} MB/s)より長くかかりません。ファイルか、ホストのキャッシュ上の仮想ディスクか、それと同じ速さのフラッシュです。読み込みだけではこれ以上わかりません";
+    TOO_FEW_SAMPLES: "there are too few samples of the probe `{name}` for a model: give it more --time",
+        "測定 `{name}` の標本が少なすぎてモデルを作れません。--time を増やしてください";
+
+    // guest.
+    NOTHING_TO_MOUNT_AFTER: "without --fs there is nothing to mount after the cut: --then says what is run",
+        "--fs がないと電源断の後にマウントするものがありません。実行するものを --then で指定してください";
+    ENDED_BEFORE_CUT: "the guest had ended at {time} with {requests} requests done, before the power was to fail",
+        "ゲストは電源断の前に {time} で終わっていました({requests} 要求)";
+    FILE_NO_MODELLED_TIME: "{path}: a guest lives in modelled time, and a file does not; name model: leaves",
+        "{path}: ゲストはモデル時間で動きますが、ファイルは違います。model: を指定してください";
+    BOUNDS_OF_GUEST: "-s real_time_limit= and -s silence_limit= say how long it may take; --memory= how much memory it has",
+        "時間の上限は -s real_time_limit= と -s silence_limit=、メモリーは --memory= で指定します";
+    GUEST_SAID_NOTHING: "it said nothing", "出力はありません";
+    DISKS_OF_GUEST: "the guest's disks: {last}", "ゲストのディスク: {last}";
+    GUEST_WORK_ENDED: "the work in the guest ended with {code}: {last}",
+        "ゲスト内の作業が {code} で終了しました: {last}";
+    CONFIG_NO_FILE: "-s config= names no file; -s name= says what the kernel is called",
+        "-s config= にファイルがありません。カーネルの名前は -s name= で指定します";
+    SLEEP_WAS: "1000 s of sleep were {other} s", "1000 秒のスリープが {other} 秒でした";
+    DISK_CALLED: "its disk is called `{other}`", "ディスクの名前が `{other}` です";
+    GUEST_JOB_ENDED: "its job ended with {code}: {said}", "作業が {code} で終了しました: {said}";
+    BOOTS_BUT: "the guest boots, but {wrong}", "ゲストは起動しますが、{wrong}";
+
+    // Limits.
+    LIMIT_MEANT_NOTHING: ".", "。";
+    LIMIT_MEANT: "; did you mean `{name}`?", "(`{name}` のことですか?)。";
+    LIMIT_NO_METRIC: "--fail-if {limit}: no cell that is compared has a metric `{metric}`{meant} There are: {there_are}",
+        "--fail-if {limit}: 比較するセルに数値 `{metric}` がありません{meant}あるもの: {there_are}";
+    CANNOT_TELL_MORE: "{count} further figures that --fail-if is about cannot tell; others of the same cells can",
+        "--fail-if の対象のうち、判定できない数値がほかに {count} 個あります(同じセルの別の数値では判定できます)";
+    BLIND: "blind", "判定不能";
+    LIMIT_AND_MORE: " and {count} more", " ほか {count} 件";
+    FEW_REQUESTS: "this percentile wants {needed} requests in every trial; longer trials have them (time), or a lower percentile wants fewer",
+        "このパーセンタイルには試行ごとに {needed} 要求必要です。試行を長く(time)するか、低いパーセンタイルにしてください";
+    FEW_TRIALS: "{voting} trials vote on one side{reason}, and {least} are the fewest; more blocks have them",
+        "片方で判定に使える試行が {voting} 個{reason}で、最低 {least} 個必要です。ブロックを増やしてください";
+    WIDE_RATIO: "the ratio may be {low} to {high}, which is wider than the limit; about {trials} trials a side would see it",
+        "比は {low} から {high} の範囲で、限度より広いです。片方あたり約 {trials} 試行で見分けられます";
+
+    // Whole numbers.
+    NUMBER_MISSING: "cannot parse integer from empty string", "数値がありません";
+    WHOLE_NUMBER_TOO_LARGE: "number too large to fit in target type", "数値が大きすぎます";
+    NO_WHOLE_NUMBER: "invalid digit found in string", "整数ではありません";
+    NOT_WITHIN: "{number} is not in {bounds}", "{number} は {bounds} の範囲外です";
 }

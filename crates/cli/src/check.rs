@@ -130,7 +130,9 @@ fn findings() -> Vec<Finding> {
         Finding {
             name: catalogue::CEPH_NAME.template(),
             needed: false,
-            found: host::rbd::available(),
+            found: host::rbd::available()
+                .map(|text| text.to_string())
+                .map_err(|why| why.to_string()),
             purpose: catalogue::CEPH_FOR.template(),
             remedy: host::rbd::remedy(),
         },

@@ -138,7 +138,7 @@ const LONG_END: &str = "\
   guest    モデルのドライブ上の Linux(カーネルの作成、コマンドの実行)
   man      マニュアルページ、シェルの補完
 
-オプションの説明(raidloom コマンド --help)は、上のコマンドでは日本語、array の下位などでは英語です。";
+各コマンドのオプションは raidloom コマンド --help で表示します。";
 
 /// The command with the first help in Japanese.
 pub(crate) fn in_japanese(command: Command) -> Command {

@@ -5,11 +5,13 @@
 use std::error::Error as _;
 use std::fmt::Write as _;
 use std::ops::Deref;
+use words::{Language, Text};
 
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Parser};
 
-use crate::output::wrapped;
+use crate::catalogue::{say, statement};
+use crate::option_help;
 
 /// Flattened into a verb's arguments: its option `-s`, read as the keys of `K`.
 #[derive(Debug)]
@@ -63,23 +65,24 @@ fn command<K: Parser>() -> Command {
 
 /// Refuses a word with what is wrong with it alone.
 fn check<K: Parser>(word: &str) -> Result<(), Error> {
-    let refused = |why: String| {
-        Err(Error::raw(ErrorKind::ValueValidation, format!("-s {}: {why}\n", escape::line(word))))
+    let refused = |why: Text| {
+        let why = why.at(format!("-s {}", escape::line(word))).and("\n");
+        Err(Error::raw(ErrorKind::ValueValidation, why))
     };
     let keys = command::<K>();
     let names: Vec<&str> = keys.get_arguments().filter_map(Arg::get_long).collect();
     let Some((key, _)) = word.split_once('=').filter(|(key, _)| names.contains(key)) else {
-        return refused(format!("KEY=VALUE, of the keys {}", names.join(", ")));
+        return refused(statement!(KEY_VALUE_OF, keys = names.join(", ")));
     };
     let Err(error) = command::<K>().try_get_matches_from(["-s", &format!("--{word}")]) else {
         return Ok(());
     };
     match (error.get(ContextKind::ValidValue), error.source()) {
         (Some(ContextValue::Strings(values)), _) if !values.is_empty() => {
-            refused(format!("{key} is one of {}", values.join(", ")))
+            refused(statement!(KEY_IS_ONE_OF, key = key, values = values.join(", ")))
         }
-        (_, Some(source)) => refused(source.to_string()),
-        _ => refused(format!("{key} takes another value")),
+        (_, Some(source)) => refused(Text::verbatim(&source)),
+        _ => refused(statement!(KEY_OTHER_VALUE, key = key)),
     }
 }
 
@@ -88,7 +91,7 @@ const COLUMNS: usize = 80;
 
 /// The end of a verb's help: its keys with their defaults and meanings, then its examples.
 pub(crate) fn help<K: Parser>(examples: &str) -> String {
-    let keys = command::<K>();
+    let (keys, is_japanese) = (command::<K>(), words::language() == Language::Japanese);
     let named: Vec<(String, String)> = keys
         .get_arguments()
         .filter_map(|key| {
@@ -97,13 +100,15 @@ pub(crate) fn help<K: Parser>(examples: &str) -> String {
                 .first()
                 .map_or(String::new(), |value| format!("={}", value.to_string_lossy()));
             let help = key.get_help().map(ToString::to_string).unwrap_or_default();
+            let japanese = option_help::key_in_japanese(&help).filter(|_| is_japanese);
+            let help = japanese.map_or(help, str::to_owned);
             Some((format!("{}{default}", key.get_long()?), help))
         })
         .collect();
     let width = named.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    let mut text = "Keys of -s, with their defaults:\n".to_owned();
+    let mut text = say!(KEYS_AND_DEFAULTS) + "\n";
     for (name, help) in named {
-        let lines = wrapped(&help, COLUMNS - width - 4);
+        let lines = escape::wrapped(&help, COLUMNS - width - 4);
         let indent = format!("\n{:1$}", "", width + 4);
         let _ = writeln!(text, "  {name:width$}  {}", lines.join(&indent));
     }
@@ -124,7 +129,7 @@ mod tests {
     #[command(rename_all = "snake_case", disable_help_flag = true)]
     struct Sample {
         /// How deep
-        #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=256))]
+        #[arg(long, default_value_t = 4, value_parser = crate::bounds::within::<u32>(1..=256))]
         queue_depth: u32,
         /// Which way
         #[arg(long, value_parser = ["buffered", "direct"])]

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use results::compare::{CellChange, Changes, Insensitivity, Limit};
 use serde_json::{Value, json};
+use words::{Text, statement};
 
 use crate::catalogue;
 use crate::failure::Failure;
@@ -39,12 +40,17 @@ impl<'a> GivenLimit<'a> {
         let said = metrics.iter().flat_map(|metric| {
             metric.match_indices('_').map(|(at, _)| &metric[..at]).chain([*metric])
         });
-        let meant = stack::nearest(&self.limit.metric, said)
-            .map_or_else(|| ".".to_owned(), |name| format!("; did you mean `{name}`?"));
+        let meant = stack::nearest(&self.limit.metric, said).map_or_else(
+            || catalogue::LIMIT_MEANT_NOTHING.into(),
+            |name| statement!(catalogue::LIMIT_MEANT, name = name),
+        );
         let there_are = metrics.iter().copied().collect::<Vec<_>>().join(", ");
-        Failure::usage(format!(
-            "--fail-if {}: no cell that is compared has a metric `{}`{meant} There are: {there_are}",
-            self.text, self.limit.metric
+        Failure::usage(statement!(
+            catalogue::LIMIT_NO_METRIC,
+            limit = self.text,
+            metric = &self.limit.metric,
+            meant = meant,
+            there_are = there_are
         ))
     }
 }
@@ -100,14 +106,8 @@ pub(crate) struct Verdict<'a> {
 
 impl Verdict<'_> {
     /// That some figures cannot tell.
-    pub(crate) fn note(&self) -> Option<String> {
-        (self.unseen > 0).then(|| {
-            format!(
-                "{} further figures that --fail-if is about cannot tell; others of the same cells \
-                can",
-                self.unseen
-            )
-        })
+    pub(crate) fn note(&self) -> Option<Text> {
+        (self.unseen > 0).then(|| statement!(catalogue::CANNOT_TELL_MORE, count = self.unseen))
     }
 
     /// For `--json`: limits that are passed, limits that are blind, and how many figures more.
@@ -137,25 +137,17 @@ impl Verdict<'_> {
     /// Exit code 3 where a limit is passed.
     pub(crate) fn passed(&self) -> Result<(), Failure> {
         let Some((limit, cell)) = self.passed.first() else { return Ok(()) };
-        Err(Failure::limit_passed(format!(
-            "--fail-if {limit}: {}, {} x {:.3}{}",
-            name(cell),
-            cell.claim.metric,
-            cell.claim.ratio,
-            more(self.passed.len())
-        )))
+        let figure = format!("{}, {} x {:.3}", name(cell), cell.claim.metric, cell.claim.ratio);
+        let text = Text::from(figure).and(more(self.passed.len()));
+        Err(Failure::limit_passed(text.at(format!("--fail-if {limit}"))))
     }
 
     /// Exit code 5 where a limit sees nothing.
     pub(crate) fn blind(&self) -> Result<(), Failure> {
         let Some((limit, cell, why)) = self.blind.first() else { return Ok(()) };
-        Err(Failure::invalid_results(format!(
-            "--fail-if {limit}: blind: {}, {}: {}{}",
-            name(cell),
-            cell.claim.metric,
-            blind_words(why),
-            more(self.blind.len())
-        )))
+        let cell = format!("{}, {}", name(cell), cell.claim.metric);
+        let text = blind_words(why).and(more(self.blind.len())).at(cell).at(catalogue::BLIND);
+        Err(Failure::invalid_results(text.at(format!("--fail-if {limit}"))))
     }
 }
 
@@ -165,30 +157,30 @@ pub(crate) fn name(cell: &CellChange) -> String {
     format!("{} {}", settings.join(" "), cell.workload).trim().to_owned()
 }
 
-fn more(count: usize) -> String {
-    if count > 1 { format!(" and {} more", count - 1) } else { String::new() }
+fn more(count: usize) -> Text {
+    match count {
+        0 | 1 => Text::default(),
+        count => statement!(catalogue::LIMIT_AND_MORE, count = count - 1),
+    }
 }
 
 /// Why such a change would not be seen, and what would see it.
-fn blind_words(why: &Insensitivity) -> String {
+fn blind_words(why: &Insensitivity) -> Text {
     match why {
-        Insensitivity::FewRequests { needed } => format!(
-            "this percentile wants {needed} requests in every trial; longer trials have them (time), \
-            or a lower percentile wants fewer"
-        ),
+        Insensitivity::FewRequests { needed } => {
+            statement!(catalogue::FEW_REQUESTS, needed = *needed)
+        }
         Insensitivity::FewTrials { voting, least, reason } => {
             let reason = reason
                 .as_ref()
                 .map_or(String::new(), |reason| format!(" ({})", report::silence_name(reason)));
-            format!(
-                "{voting} trials vote on one side{reason}, and {least} are the fewest; more \
-                blocks have them"
-            )
+            statement!(catalogue::FEW_TRIALS, voting = *voting, reason = reason, least = *least)
         }
-        Insensitivity::Wide { interval, trials } => format!(
-            "the ratio may be {:.2} to {:.2}, which is wider than the limit; about {trials} trials a \
-            side would see it",
-            interval.low, interval.high
+        Insensitivity::Wide { interval, trials } => statement!(
+            catalogue::WIDE_RATIO,
+            low = format!("{:.2}", interval.low),
+            high = format!("{:.2}", interval.high),
+            trials = *trials
         ),
     }
 }

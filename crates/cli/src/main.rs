@@ -11,6 +11,7 @@
 mod arguments;
 mod array_command;
 mod bench_command;
+mod bounds;
 mod cache_command;
 mod catalogue;
 mod check;
@@ -62,7 +63,9 @@ fn main() -> ExitCode {
     signals::fail_at_file_limit();
     let mut command = match language::language(None) {
         Language::English => Arguments::command(),
-        Language::Japanese => first_help::in_japanese(Arguments::command()),
+        Language::Japanese => {
+            words::in_language(Language::Japanese, || first_help::in_japanese(Arguments::command()))
+        }
     };
     let typed: Vec<OsString> = std::env::args_os().collect();
     let (words, note) = spellings::modern(&typed);
@@ -70,7 +73,11 @@ fn main() -> ExitCode {
         escape::err(&format!("raidloom: {line}"));
         return ExitCode::from(2);
     }
-    let (arguments, matches) = match parse(&mut command, words.iter().cloned()) {
+    // What reads values refuses them in words of its own.
+    let parsed = words::in_language(language_of_refusals(&words), || {
+        parse(&mut command, words.iter().cloned())
+    });
+    let (arguments, matches) = match parsed {
         Ok(parsed) => parsed,
         // Its message quotes what was typed, which a shell may have made from files' names.
         Err(error)
@@ -105,10 +112,17 @@ fn main() -> ExitCode {
     })
 }
 
+/// The language of what is wrong with a command line: the reader's, or English for programs.
+fn language_of_refusals(words: &[OsString]) -> Language {
+    match words.iter().any(|word| word == "--json") {
+        true => Language::English,
+        false => language::language(None),
+    }
+}
+
 /// Says what is wrong with a command line, in the reader's language, and ends.
 fn refuse(error: &clap::Error, words: &[OsString]) -> ExitCode {
-    let is_for_programs = words.iter().any(|word| word == "--json");
-    let is_japanese = language::language(None) == Language::Japanese && !is_for_programs;
+    let is_japanese = language_of_refusals(words) == Language::Japanese;
     match usage_errors::in_japanese(error).filter(|_| is_japanese) {
         Some(text) => {
             escape::err(&format!("raidloom: {text}"));

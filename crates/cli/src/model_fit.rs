@@ -14,7 +14,7 @@ use host::guard::{Guard, find_signature};
 use host::system::{DeviceNumber, block_number, sys_folder, whole_disk};
 use serde_json::{Value, json};
 use stack::BuildContext;
-use words::Text;
+use words::{Message, Text};
 
 use crate::catalogue::{self, statement};
 use crate::consent::ScratchConsent;
@@ -73,7 +73,7 @@ pub(crate) fn fit_device(
     let measured = probe::measure(&*stack.device, &reactor, limit, range);
     let measured = measured.map_err(|error| match error {
         MeasureError::Failed(error) => Failure::from(error).at(device),
-        other => Failure::failed(format!("{device}: {other}")).because(other),
+        other => Failure::failed(Text::verbatim(&other).at(device.to_string())).because(other),
     })?;
     host::files::write_named(&kept, measured.to_csv().as_bytes())?;
     output.progress(&format!(
@@ -165,27 +165,27 @@ fn refuse_noise(path: &Path, all: u64, own: u64) -> Result<(), Failure> {
     if share <= NOISE_MAX {
         return Ok(());
     }
-    Err(Failure::refused(format!(
-        "{}: it is in use: {:.0} % of the requests of {NOISE_TIME:?} were others'; at most {:.0} \
-        % may be",
-        path.display(),
-        share * 100.0,
-        NOISE_MAX * 100.0
+    Err(Failure::refused(statement!(
+        DRIVE_IN_USE,
+        path = path.display(),
+        others = format!("{:.0}", share * 100.0),
+        time = format!("{NOISE_TIME:?}"),
+        most = format!("{:.0}", NOISE_MAX * 100.0)
     )))
 }
 
 /// Why a parameter is assumed.
-fn reason(why: MissingReason) -> &'static str {
+fn reason(why: MissingReason) -> Message {
     match why {
-        MissingReason::Writes => "only writes show it, and nothing was written (--scratch)",
-        MissingReason::OneDrive => "it takes several drives",
-        MissingReason::Time => "the time was over",
-        MissingReason::TooShort => "it is shorter than what a command takes anyway",
-        MissingReason::TooMany => "two reads never had to wait for one another",
-        MissingReason::Order => "only the order of many writes would show it",
-        MissingReason::Extents => "the cache had no room for more extents before it was full",
-        MissingReason::Link => "the link takes longer",
-        MissingReason::Volume => "only writing the drive over, and over again, would show it",
+        MissingReason::Writes => catalogue::ONLY_WRITES_SHOW,
+        MissingReason::OneDrive => catalogue::SEVERAL_DRIVES,
+        MissingReason::Time => catalogue::TIME_WAS_OVER,
+        MissingReason::TooShort => catalogue::SHORTER_THAN_COMMAND,
+        MissingReason::TooMany => catalogue::READS_NEVER_WAITED,
+        MissingReason::Order => catalogue::ORDER_OF_WRITES,
+        MissingReason::Extents => catalogue::NO_ROOM_FOR_EXTENTS,
+        MissingReason::Link => catalogue::LINK_TAKES_LONGER,
+        MissingReason::Volume => catalogue::WRITTEN_OVER_AGAIN,
     }
 }
 
@@ -193,18 +193,14 @@ fn show(output: &Output, samples: &Samples, name: &str) -> Result<(), Failure> {
     let solution = match probe::solve(samples, name, name) {
         Ok(solution) => solution,
         Err(FitFailure::NotTurning { overhead_us, link_rate }) => {
-            return Err(Failure::failed(format!(
-                "it does not rotate, and no read takes longer than a cached one, of {overhead_us:.0} us \
-                and {:.0} MB/s: a file or a virtual disk in a cache of the host, or flash as fast as \
-                that. Nothing else of it can be found out by reads",
-                link_rate / 1e6
+            return Err(Failure::failed(statement!(
+                DOES_NOT_ROTATE,
+                overhead_us = format!("{overhead_us:.0}"),
+                rate = format!("{:.0}", link_rate / 1e6)
             )));
         }
         Err(FitFailure::Lacking(probe)) => {
-            return Err(Failure::failed(format!(
-                "there are too few samples of the probe `{}` for a model: give it more --time",
-                probe.name()
-            )));
+            return Err(Failure::failed(statement!(TOO_FEW_SAMPLES, name = probe.name())));
         }
     };
     let toml = solution.file();
@@ -219,7 +215,7 @@ fn show(output: &Output, samples: &Samples, name: &str) -> Result<(), Failure> {
 fn remarks(solution: &Solution) -> String {
     let mut text = String::from("assumed, for it could not be found out:\n");
     for NotFound { parameter, why } in &solution.not_found {
-        text += &format!("  {parameter}: {}\n", reason(*why));
+        text += &format!("  {parameter}: {}\n", reason(*why).template());
     }
     text += &match &solution.check {
         None => "not checked: the time was over".to_owned(),
@@ -259,7 +255,7 @@ fn document(solution: &Solution, toml: &str) -> Value {
     let not_found: Vec<Value> = solution
         .not_found
         .iter()
-        .map(|one| json!({ "parameter": one.parameter, "why": reason(one.why) }))
+        .map(|one| json!({ "parameter": one.parameter, "why": reason(one.why).english }))
         .collect();
     let check = solution.check.map(|check| {
         json!({

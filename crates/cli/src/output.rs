@@ -122,7 +122,7 @@ impl Output {
         if !self.quiet {
             match size(std::io::stderr()) {
                 Some([columns, _]) => {
-                    wrapped(text, columns).iter().for_each(|line| escape::err(line));
+                    escape::wrapped(text, columns).iter().for_each(|line| escape::err(line));
                 }
                 None => escape::err(text),
             }
@@ -152,22 +152,6 @@ impl Output {
 pub(crate) fn size(terminal: impl AsFd) -> Option<[usize; 2]> {
     let size = rustix::termios::tcgetwinsize(terminal).ok()?;
     (size.ws_col > 0 && size.ws_row > 0).then(|| [size.ws_col.into(), size.ws_row.into()])
-}
-
-/// A line, broken at spaces so that each part fits. Nothing else is changed, and a word that does
-/// not fit stays whole.
-pub(crate) fn wrapped(text: &str, columns: usize) -> Vec<String> {
-    let (mut lines, mut line) = (Vec::new(), String::new());
-    for word in text.split_inclusive(' ') {
-        let is_full = escape::width(&line) + escape::width(word.trim_end()) > columns;
-        if is_full && !line.is_empty() {
-            lines.push(line.trim_end().to_owned());
-            line.clear();
-        }
-        line.push_str(word);
-    }
-    lines.push(line.trim_end().to_owned());
-    lines
 }
 
 fn ended(text: &str) -> Cow<'_, str> {
@@ -246,14 +230,6 @@ mod tests {
             .map(figure)
             .collect();
         assert_eq!(shown, ["0", "0.001235", "1.000", "39.10", "3654", "57947", "1234567"]);
-    }
-
-    #[test]
-    fn long_lines_are_broken_at_spaces() {
-        assert_eq!(wrapped("3024 trials, about 2:27 min", 24), ["3024 trials, about 2:27", "min"]);
-        assert_eq!(wrapped("a  b ", 80), ["a  b"]);
-        assert_eq!(wrapped("unbreakable word", 4), ["unbreakable", "word"]);
-        assert_eq!(wrapped("", 4), [""]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::error::Error as _;
 use clap::error::{ContextKind, Error, ErrorKind};
 use words::{Language, in_language};
 
+use crate::bounds;
 use crate::catalogue::say;
 
 /// The error with the command's usage; `None` where clap alone has words for it.
@@ -30,7 +31,12 @@ fn line(error: &Error, text: &dyn Fn(ContextKind) -> Option<String>) -> Option<S
             }
         },
         ErrorKind::ValueValidation => {
-            let (argument, why) = (argument?, error.source()?);
+            let (argument, source) = (argument?, error.source()?);
+            // The standard library says it in English alone.
+            let why = match source.downcast_ref() {
+                Some(error) => bounds::no_number(error).template().to_owned(),
+                None => source.to_string(),
+            };
             say!(VALUE_WRONG, argument = argument, value = value.unwrap_or_default(), why = why)
         }
         ErrorKind::ArgumentConflict => {
@@ -70,7 +76,10 @@ mod tests {
                 "`--until <WHAT>` の値 `never` は使えません。使える値: decided",
             ),
             ("run x --until", "`--until <WHAT>` には値が必要です"),
-            ("bench devtest x --runs many", "`--runs <N>` の値 `many` は使えません: "),
+            (
+                "bench devtest x --runs many",
+                "`--runs <N>` の値 `many` は使えません: 整数ではありません",
+            ),
             ("bench devtest x --seed 1 --seed 2", "`--seed <N>` は 1 回だけ指定できます"),
             ("planted", "`planted` というコマンドはありません"),
         ] {

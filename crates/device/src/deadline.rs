@@ -23,6 +23,9 @@ use block::{
     Op, Reactor, Request, ReturnedBuffer, duration_text,
 };
 use reactor::{Slots, Source};
+use words::{Text, statement};
+
+use crate::messages;
 
 /// The clock is not read for each request: there are at least so many ticks in the time that one
 /// may take, and a request is too old after more of them. So it is given up between one and one and
@@ -99,9 +102,9 @@ impl DeadlineWatch {
 
     /// What there is to say while a request is late.
     #[must_use]
-    pub fn late_text(&self) -> String {
+    pub fn late_text(&self) -> Text {
         let (late, time) = (duration_text(LATE), duration_text(self.shared.time));
-        format!("{}: no answer for {late}; after {time} it counts as failed", self.shared.name)
+        statement!(messages::LATE, name = &self.shared.name, late = late, time = time)
     }
 }
 
@@ -114,10 +117,7 @@ impl std::fmt::Debug for DeadlineWatch {
 impl Shared {
     fn error(&self) -> Error {
         let time = duration_text(self.time);
-        Error::new(
-            ErrorKind::Gone,
-            format!("{}: no answer for {time}; it is not asked any more", self.name),
-        )
+        Error::new(ErrorKind::Gone, statement!(messages::TOO_LATE, name = &self.name, time = time))
     }
 }
 

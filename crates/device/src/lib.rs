@@ -20,6 +20,7 @@ mod deadline;
 mod fault;
 mod file;
 mod immediate;
+mod messages;
 pub mod model;
 mod nbd;
 mod null;

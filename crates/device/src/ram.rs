@@ -22,8 +22,10 @@ use block::{
     Reactor, Request, SECTOR_BYTES, Support, Time, TracedChannel, duration_text, size_text,
 };
 use reactor::Source;
+use words::statement;
 
 use crate::immediate::{ImmediateChannel, ImmediateDevice};
+use crate::messages;
 
 const PAGE_BYTES: usize = 64 << 10;
 const GROUP_PAGES: usize = 512;
@@ -79,7 +81,7 @@ impl RamDevice {
         check_shape("ram", size_bytes, block_bytes)?;
         if size_bytes > SIZE_BYTES_MAX {
             let (size, most) = (size_text(size_bytes), size_text(SIZE_BYTES_MAX));
-            let text = format!("ram: {size} are more than a device in memory can have: {most}");
+            let text = statement!(messages::MORE_THAN_MEMORY, size = size, most = most);
             return Err(Error::new(ErrorKind::Invalid, text));
         }
         let info = Info {
@@ -219,9 +221,11 @@ pub(crate) fn sized_leaf(scheme: &str, info: &Info) -> Node {
 pub(crate) fn check_shape(scheme: &str, size_bytes: u64, block_bytes: u32) -> Result<(), Error> {
     check_block(block_bytes).map_err(|error| error.at(scheme))?;
     if size_bytes == 0 || !size_bytes.is_multiple_of(u64::from(block_bytes)) {
-        let text = format!(
-            "{scheme}: {size_bytes} bytes are not whole blocks of {block_bytes} bytes; give a \
-            multiple"
+        let text = statement!(
+            messages::NO_WHOLE_BLOCKS,
+            scheme = scheme,
+            size_bytes = size_bytes,
+            block_bytes = block_bytes
         );
         return Err(Error::new(ErrorKind::Invalid, text));
     }
@@ -233,10 +237,7 @@ pub(crate) fn check_block(block_bytes: u32) -> Result<(), Error> {
     if block_bytes.is_power_of_two() && u64::from(block_bytes) >= SECTOR_BYTES {
         return Ok(());
     }
-    Err(Error::new(
-        ErrorKind::Invalid,
-        format!("a block of {block_bytes} bytes; it must be a power of two, at least 512"),
-    ))
+    Err(Error::new(ErrorKind::Invalid, statement!(messages::NO_BLOCK, block_bytes = block_bytes)))
 }
 
 static ZEROES: [u8; PAGE_BYTES] = [0; PAGE_BYTES];

@@ -23,8 +23,11 @@ use block::{
     Channel, Completion, Device, Error, ErrorKind, Extents, Info, Lease, Node, Reactor, Request,
     TracedChannel,
 };
+use words::statement;
 
 use trace::{Contents, Header, Pairing, Record, RecordedOp, Ticket, Writer};
+
+use crate::messages;
 
 /// What a stack sees of its requests: all of it.
 const CONTENTS: Contents =
@@ -115,8 +118,7 @@ impl RecordDevice {
             anonymous: false,
         };
         let Some(trace) = trace_in(file, &found, &header) else {
-            let text =
-                format!("record: {} holds something already; name a new file", path.display());
+            let text = statement!(messages::RECORDING_THERE, path = path.display());
             return Err(Error::new(ErrorKind::Refused, text));
         };
         Ok(RecordDevice { shared: Arc::new(Shared { below, path: path.to_owned(), trace }) })

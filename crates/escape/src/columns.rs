@@ -79,6 +79,23 @@ pub fn columns<C: AsRef<str>>(rows: &[Vec<C>], right: &[usize]) -> Vec<String> {
     rows.iter().map(aligned).collect()
 }
 
+/// A line, broken at spaces, and behind Japanese marks, so that each part fits. Nothing else is
+/// changed, and a word that does not fit stays whole.
+#[must_use]
+pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let (mut lines, mut line) = (Vec::new(), String::new());
+    for word in text.split_inclusive([' ', '、', '。']) {
+        let is_full = width(&line) + width(word.trim_end()) > columns;
+        if is_full && !line.is_empty() {
+            lines.push(line.trim_end().to_owned());
+            line.clear();
+        }
+        line.push_str(word);
+    }
+    lines.push(line.trim_end().to_owned());
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,5 +123,14 @@ mod tests {
             [(true, "推"), (false, "奨:"), (true, "raid0(1.2×)。"), (false, "次")]
         );
         assert_eq!(parts("あっ「え"), [(true, "あっ"), (false, "「え")]);
+    }
+
+    #[test]
+    fn long_lines_are_broken_at_spaces() {
+        assert_eq!(wrapped("3024 trials, about 2:27 min", 24), ["3024 trials, about 2:27", "min"]);
+        assert_eq!(wrapped("a  b ", 80), ["a  b"]);
+        assert_eq!(wrapped("unbreakable word", 4), ["unbreakable", "word"]);
+        assert_eq!(wrapped("", 4), [""]);
+        assert_eq!(wrapped("読み込み、書き込み", 12), ["読み込み、", "書き込み"]);
     }
 }

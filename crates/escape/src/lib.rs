@@ -20,7 +20,7 @@ use std::borrow::Cow;
 use std::fmt::{Arguments, Write as _};
 use std::io;
 
-pub use columns::{columns, padded, width, words};
+pub use columns::{columns, padded, width, words, wrapped};
 
 /// Whether a character is seen as itself: no control, no change of the direction of writing,
 /// nothing without width.

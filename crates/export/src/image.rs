@@ -12,6 +12,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use block::{Error, ErrorKind, SECTOR_BYTES};
+use words::{Text, statement};
+
+use crate::catalogue;
 
 /// What kind of file an image is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,13 +42,17 @@ impl fmt::Display for ImageKind {
 }
 
 impl FromStr for ImageKind {
-    type Err = String;
+    type Err = Text;
 
-    fn from_str(text: &str) -> Result<ImageKind, String> {
+    fn from_str(text: &str) -> Result<ImageKind, Text> {
         match text {
             "raw" => Ok(ImageKind::Raw),
             "vhd" => Ok(ImageKind::Vhd),
-            _ => Err(format!("`{text}`: expected one of {}", ImageKind::NAMES.join(", "))),
+            _ => Err(statement!(
+                catalogue::ONE_OF_KINDS,
+                text = text,
+                kinds = ImageKind::NAMES.join(", ")
+            )),
         }
     }
 }
@@ -77,14 +84,14 @@ impl Image {
         if self.size_bytes == 0 || !self.size_bytes.is_multiple_of(UNIT_BYTES) {
             return Err(Error::new(
                 ErrorKind::Invalid,
-                format!("an image of {text}: expected a multiple of {UNIT_BYTES} bytes"),
+                statement!(catalogue::IMAGE_UNIT, text = text, unit_bytes = UNIT_BYTES),
             ));
         }
         if self.kind == ImageKind::Vhd && self.size_bytes > VHD_BYTES_MAX {
             let most = block::size_text(VHD_BYTES_MAX);
             return Err(Error::new(
                 ErrorKind::Invalid,
-                format!("an image of {text}: a VHD holds no more than {most}; raw ones do"),
+                statement!(catalogue::VHD_TOO_LARGE, text = text, most = most),
             ));
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! Devices for other programs: an NBD server, a file through FUSE, a loop device over it, a block
 //! device through ublk, disks of virtual machines through vhost-user.
 
+mod catalogue;
 pub mod fuse;
 mod gate;
 pub mod image;

@@ -18,7 +18,9 @@ use std::sync::{Mutex, PoisonError};
 
 use block::{Error, ErrorKind};
 use rustix::event::{PollFd, PollFlags, Timespec};
+use words::{Text, statement};
 
+use crate::catalogue;
 use crate::tool;
 use crate::users::{self, User};
 
@@ -81,19 +83,16 @@ impl LoopDevice {
     /// [`ErrorKind::NotFound`] where `losetup` or loop devices are missing,
     /// [`ErrorKind::Permission`] without the right to them, or what `losetup` says.
     pub fn attach_with(file: &Path, options: &LoopOptions) -> Result<LoopDevice, Error> {
-        let place = || format!("a loop device over {}", file.display());
+        let place = || statement!(catalogue::LOOP_OVER, file = file.display());
         match File::options().read(true).write(true).open(CONTROL) {
             Ok(_) => (),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let text = format!(
-                    "{}: the kernel has no loop devices here ({CONTROL}); the file itself works \
-                    without them",
-                    place()
-                );
+                let text =
+                    statement!(catalogue::NO_LOOP_DEVICES, place = place(), control = CONTROL);
                 return Err(Error::with_source(ErrorKind::NotFound, "", error).retold(text));
             }
             Err(error) => {
-                return Err(Error::from_io(format!("{}: {CONTROL}", place()), error));
+                return Err(Error::from_io(CONTROL, error).at(place()));
             }
         }
         let flag = |set: bool, flag: &'static str| set.then_some(flag);
@@ -115,7 +114,12 @@ impl LoopDevice {
         if !path.starts_with("/dev") {
             return Err(Error::new(
                 ErrorKind::Other,
-                format!("{}: {TOOL} names no device: {output:?}", place()),
+                statement!(
+                    catalogue::NAMES_NO_DEVICE,
+                    place = place(),
+                    tool = TOOL,
+                    output = format!("{output:?}")
+                ),
             ));
         }
         let sequence = sequence(&path);
@@ -190,7 +194,10 @@ impl LoopDevice {
     }
 
     fn busy(&self, user: &str) -> Error {
-        Error::new(ErrorKind::Busy, format!("{}: {user} still has it open", self.path.display()))
+        Error::new(
+            ErrorKind::Busy,
+            statement!(catalogue::STILL_OPEN, path = self.path.display(), user = user),
+        )
     }
 
     /// Tells the kernel to take the device away with its last user, whoever that is. Until then it
@@ -385,7 +392,7 @@ fn detach_if(path: &Path, is_meant: impl Fn() -> bool) -> Result<(), Error> {
 fn run(mut command: Command) -> Result<String, Error> {
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => {
-            Error::new(ErrorKind::NotFound, format!("{TOOL} is not there: apt-get install mount"))
+            Error::new(ErrorKind::NotFound, statement!(catalogue::TOOL_MISSING, tool = TOOL))
         }
         _ => Error::from_io(TOOL, error),
     };
@@ -397,7 +404,7 @@ fn run(mut command: Command) -> Result<String, Error> {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    let said = said.lines().next().unwrap_or("failed and said nothing").to_owned();
+    let said = said.lines().next().map_or_else(|| catalogue::FAILED_SILENTLY.into(), Text::from);
     Err(Error::new(ErrorKind::Other, said))
 }
 

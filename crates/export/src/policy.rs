@@ -2,6 +2,9 @@
 
 use std::fmt;
 use std::str::FromStr;
+use words::{Text, statement};
+
+use crate::catalogue;
 
 /// The removal policy of an exported drive, as systems have it for removable media.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,13 +34,13 @@ impl fmt::Display for RemovalPolicy {
 }
 
 impl FromStr for RemovalPolicy {
-    type Err = String;
+    type Err = Text;
 
-    fn from_str(text: &str) -> Result<RemovalPolicy, String> {
+    fn from_str(text: &str) -> Result<RemovalPolicy, Text> {
         match text {
             "quick" => Ok(RemovalPolicy::Quick),
             "performance" => Ok(RemovalPolicy::Performance),
-            other => Err(format!("{other}: expected quick or performance")),
+            other => Err(statement!(catalogue::QUICK_OR_PERFORMANCE, other = other)),
         }
     }
 }

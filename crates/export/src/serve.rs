@@ -21,6 +21,7 @@ use block::{
 };
 use reactor::{Clock, Slots};
 
+use crate::catalogue;
 use crate::gate::{Gate, GateTicket, WritePath};
 use crate::unaligned::UnalignedOrder;
 use crate::{RemovalPolicy, unaligned};
@@ -141,8 +142,7 @@ impl OrderQueue {
         let channel = device.open(depth, reactor)?;
         let served = match reactor.clock() {
             Clock::Wall => {
-                let failed =
-                    |error| Error::from_io("a bell for writes that wait for others", error);
+                let failed = |error| Error::from_io(catalogue::A_BELL, error);
                 Some(gate.serve(reactor.ringer().map_err(failed)?))
             }
             Clock::Virtual => None,

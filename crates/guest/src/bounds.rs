@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use block::{Error, ErrorKind, Time, duration_text};
+use words::{Text, statement};
 
+use crate::catalogue;
 use crate::scheduler::{ASK, GuestSign};
 
 /// How long a guest may take, in real time. What takes longer is ended, and the error names the
@@ -86,28 +88,26 @@ impl BoundWatch {
 
     /// Why it was ended, if a bound has ended it, at a time of its own clock; `last_words` is what
     /// its kernel said last.
-    pub(crate) fn error(&self, own: Time, last_words: &str) -> Option<Error> {
+    pub(crate) fn error(&self, own: Time, last_words: impl Into<Text>) -> Option<Error> {
         let text = match self.passed.get()? {
-            PassedBound::Boot(bound) => format!(
-                "its work had not begun after {} of real time, the bound of a boot; this machine \
-                is busy, or the guest has too little memory",
-                duration_text(bound)
-            ),
-            PassedBound::Silence(bound) => format!(
-                "for {} of real time, the bound of its silence, it has neither looked at its clock \
-                nor asked a disk for anything: it computes without an end, or has too little memory",
-                duration_text(bound)
-            ),
+            PassedBound::Boot(bound) => {
+                statement!(catalogue::BOOT_BOUND, time = duration_text(bound))
+            }
+            PassedBound::Silence(bound) => {
+                statement!(catalogue::SILENCE_BOUND, time = duration_text(bound))
+            }
             PassedBound::Whole(bound) => {
-                format!("it had run for {} of real time, its bound", duration_text(bound))
+                statement!(catalogue::WHOLE_BOUND, time = duration_text(bound))
             }
         };
         let seconds = own.nanoseconds() as f64 / 1e9;
         Some(Error::new(
             ErrorKind::TimedOut,
-            format!(
-                "the guest was ended at {seconds:.3} s of its own clock: {text}; its kernel said \
-                last: {last_words}"
+            statement!(
+                catalogue::ENDED_AT_BOUND,
+                seconds = format!("{seconds:.3}"),
+                text = text,
+                last_words = last_words
             ),
         ))
     }

@@ -16,8 +16,10 @@ use std::process::{Child, Command, Stdio};
 use block::{Error, ErrorKind};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, Signal};
+use words::{Text, statement};
 use xxhash_rust::xxh3::xxh3_128;
 
+use crate::catalogue;
 #[cfg(test)]
 use crate::kernel::check_kernel_name;
 use crate::kernel::{
@@ -86,13 +88,10 @@ struct Recipe {
 impl Recipe {
     /// What is ordered; what an order leaves out is as it was for the kernel in this folder.
     fn of(order: &KernelOrder<'_>, folder: &Path) -> Result<Recipe, Error> {
-        let invalid = |text: String| Err(Error::new(ErrorKind::Invalid, text));
+        let invalid = |text: Text| Err(Error::new(ErrorKind::Invalid, text));
         let is_usual = order.name == USUAL_KERNEL;
         if is_usual && order.config.is_some() {
-            return invalid(format!(
-                "the kernel `{USUAL_KERNEL}` has our configuration and no other: name one that has \
-                more, -s name=NAME"
-            ));
+            return invalid(statement!(catalogue::USUAL_KERNEL_ALONE, usual_kernel = USUAL_KERNEL));
         }
         let fragment = match order.config {
             Some(path) => {
@@ -105,11 +104,7 @@ impl Recipe {
         };
         let known = if is_usual { None } else { said_of(folder, "source") };
         if !is_usual && known.is_none() && order.source.is_none() && order.config.is_none() {
-            return invalid(format!(
-                "there is no kernel `{}` yet: say what makes it another than the usual one, its \
-                --source or -s config=FILE",
-                order.name
-            ));
+            return invalid(statement!(catalogue::NO_KERNEL_YET, name = order.name));
         }
         let source = match order.source {
             Some(source) => named_source(source)?,
@@ -153,11 +148,11 @@ fn check_fragment(text: &str) -> Result<(), Error> {
         let line = line.trim();
         let is_comment = line.starts_with('#') || line.is_empty();
         let why = match option_of(line) {
-            Some(_) if line.ends_with("=m") => "a guest loads no modules: end it with =y",
-            None if !is_comment => "expected CONFIG_NAME=y, or # CONFIG_NAME is not set",
+            Some(_) if line.ends_with("=m") => catalogue::NO_MODULES,
+            None if !is_comment => catalogue::OPTION_LINE_EXPECTED,
             _ => continue,
         };
-        let text = format!("line {number}: `{line}`: {why}");
+        let text = statement!(catalogue::FRAGMENT_LINE, number = number, line = line, why = why);
         return Err(Error::new(ErrorKind::Invalid, text));
     }
     Ok(())
@@ -244,7 +239,7 @@ fn build_in(
         Compilation { tree: &tree, log, steps, go_on }.linux(&asked, tell).map_err(|error| {
             match error.kind() {
                 ErrorKind::Other if go_on() => {
-                    let whole = format!("; all that make said is in {}", path.display());
+                    let whole = statement!(catalogue::ALL_OF_MAKE, path = path.display());
                     let text = error.text().and(whole);
                     error.retold(text)
                 }
@@ -293,11 +288,7 @@ impl Compilation<'_> {
         let (got, all_asked) = (read(&self.tree.join(".config"))?, read(asked)?);
         if let Some(lost) = lost_option(&all_asked, &got) {
             let without = option_of(lost).unwrap_or(lost);
-            let text = format!(
-                "this Linux does not keep `{lost}` in its configuration, which Debian 12's \
-                linux-source-6.1 does with what it depends on; what guests can do without is left \
-                out by a line `# {without} is not set` in -s config=FILE"
-            );
+            let text = statement!(catalogue::OPTION_LOST, lost = lost, without = without);
             return Err(Error::new(ErrorKind::Unsupported, text));
         }
         let (mut done, steps) = (0, self.steps);
@@ -410,33 +401,38 @@ fn lacking_tools() -> Vec<&'static str> {
 }
 
 /// What is missing, in one line with the command that installs it.
-fn missing(tools: &[&str], source: &Path) -> Option<String> {
+fn missing(tools: &[&str], source: &Path) -> Option<Text> {
     let mut packages: Vec<String> = tools.iter().map(|&tool| tool.to_owned()).collect();
-    let mut what = Vec::new();
+    let mut what: Vec<Text> = Vec::new();
     if !source.exists() {
-        what.push(format!("the source of Linux ({})", source.display()));
+        what.push(statement!(catalogue::LINUX_SOURCE, path = source.display()));
         let package = || source.to_str()?.strip_prefix(SOURCES)?.strip_suffix(SOURCE_ENDS);
         packages.extend(package().map(|version| format!("linux-source-{version}")));
     }
     if !tools.is_empty() {
-        what.push("tools to build it".to_owned());
+        what.push(catalogue::BUILD_TOOLS.into());
     }
-    let install = match packages.is_empty() {
-        true => "name a tarball or a folder that is there".to_owned(),
-        false => format!("sudo apt-get install {}", packages.join(" ")),
+    let install: Text = match packages.is_empty() {
+        true => catalogue::NAME_A_SOURCE.into(),
+        false => format!("sudo apt-get install {}", packages.join(" ")).into(),
     };
-    (!what.is_empty()).then(|| format!("{} not there: {install}", what.join(" and ")))
+    let both = match &what[..] {
+        [] => return None,
+        [source, tools] => statement!(catalogue::BOTH, one = source, other = tools),
+        [one, ..] => one.clone(),
+    };
+    Some(statement!(catalogue::BUILD_LACKS, what = both, install = install))
 }
 
 fn check_room(folder: &Path) -> Result<(), Error> {
     let space = rustix::fs::statvfs(folder).map_err(|error| failed(folder, error.into()))?;
     let free = space.f_bavail.saturating_mul(space.f_frsize);
     if free < ROOM_BYTES {
-        let text = format!(
-            "{}: {} MiB free, and building the kernel takes {} MiB meanwhile",
-            folder.display(),
-            free >> 20,
-            ROOM_BYTES >> 20
+        let text = statement!(
+            catalogue::NO_BUILD_ROOM,
+            folder = folder.display(),
+            free = free >> 20,
+            needed = ROOM_BYTES >> 20
         );
         return Err(Error::new(ErrorKind::NoSpace, text));
     }
@@ -516,7 +512,7 @@ fn run(
     let pause = Timespec { tv_sec: 0, tv_nsec: ASK_NANOSECONDS };
     loop {
         if !go_on() {
-            return Err(Error::new(ErrorKind::Other, "building the kernel was given up"));
+            return Err(Error::new(ErrorKind::Other, catalogue::BUILD_GIVEN_UP));
         }
         let mut watched = [PollFd::new(&reader, PollFlags::IN)];
         match rustix::event::poll(&mut watched, Some(&pause)) {
@@ -540,7 +536,10 @@ fn run(
     if status.success() {
         return Ok(());
     }
-    Err(Error::new(ErrorKind::Other, format!("{name} failed: {}", last.1)))
+    Err(Error::new(
+        ErrorKind::Other,
+        statement!(catalogue::PROGRAM_FAILED, name = name, said = last.1),
+    ))
 }
 
 /// How much a line tells of why a program has failed.
@@ -647,11 +646,11 @@ mod tests {
         let nowhere = Path::new("/nowhere/linux.tar");
         assert_eq!(missing(&[], Path::new("/")), None);
         assert_eq!(
-            missing(&["flex", "bc"], Path::new("/")).as_deref(),
+            missing(&["flex", "bc"], Path::new("/")).map(|text| text.english()).as_deref(),
             Some("tools to build it not there: sudo apt-get install flex bc")
         );
         assert_eq!(
-            missing(&[], nowhere).as_deref(),
+            missing(&[], nowhere).map(|text| text.english()).as_deref(),
             Some(
                 "the source of Linux (/nowhere/linux.tar) not there: name a tarball or a folder \
                 that is there"

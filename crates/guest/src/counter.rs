@@ -9,6 +9,10 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use words::say;
+
+use crate::catalogue;
+
 /// `rdtsc`.
 const READ: [u8; 2] = [0x0f, 0x31];
 /// `rdtscp`.
@@ -45,12 +49,9 @@ pub struct CounterReader {
 impl fmt::Display for CounterReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let program = &self.program;
-        write!(
-            f,
-            "{program} reads the processor's own counter, which shows real time: figures that it \
-            takes from there are not modelled"
-        )?;
-        self.remedy.map_or(Ok(()), |remedy| write!(f, "; give it {remedy}"))
+        f.write_str(&say!(catalogue::READS_COUNTER, program = program))?;
+        let give = |remedy| f.write_str(&say!(catalogue::GIVE_IT, remedy = remedy));
+        self.remedy.map_or(Ok(()), give)
     }
 }
 

@@ -20,7 +20,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use block::{Error, ErrorKind};
+use words::{Text, statement};
 use xxhash_rust::xxh3::xxh3_128;
+
+use crate::catalogue;
 
 /// What is asked of the kernel's configuration.
 pub(crate) const CONFIG: &str = include_str!("inside/guest.config");
@@ -53,10 +56,7 @@ pub fn check_kernel_name(name: &str) -> Result<(), Error> {
     if begins && name.len() <= 64 && name.chars().all(is_fit) {
         return Ok(());
     }
-    let text = format!(
-        "`{name}`: the name of a kernel consists of letters, digits, `-`, `_` and `.`, and begins \
-        with one of the first two"
-    );
+    let text = statement!(catalogue::KERNEL_NAME, name = name);
     Err(Error::new(ErrorKind::Invalid, text))
 }
 
@@ -77,9 +77,9 @@ impl Kernel {
             std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
         };
         let cache = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
-        cache.map(|cache| cache.join("raidloom/guest")).ok_or_else(|| {
-            Error::new(ErrorKind::NotFound, "HOME is not set, so there is no cache folder")
-        })
+        cache
+            .map(|cache| cache.join("raidloom/guest"))
+            .ok_or_else(|| Error::new(ErrorKind::NotFound, catalogue::NO_HOME))
     }
 
     /// The kernel of this name in this user's cache folder.
@@ -102,32 +102,30 @@ impl Kernel {
             true => "raidloom guest build".to_owned(),
             false => format!("raidloom guest build -s name={name}"),
         };
-        let missing = |why: &str| {
-            let text = format!("{why}: `{builds}` makes it, once, in about 10 minutes");
+        let missing = |why: Text| {
+            let text = statement!(catalogue::KERNEL_IS_MADE_BY, why = why, builds = &builds);
             Error::new(ErrorKind::NotFound, text)
         };
         let Ok(made) = fs::read_to_string(folder.join("made")) else {
-            return Err(missing(&format!("there is no kernel{whose} for guests")));
+            return Err(missing(statement!(catalogue::NO_GUEST_KERNEL, whose = whose)));
         };
         let said =
             |name: &str| made.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         if said("configured") != Some(origin().as_str()) {
-            return Err(missing(&format!(
-                "the kernel{whose} for guests was made for another version of raidloom"
-            )));
+            return Err(missing(statement!(catalogue::KERNEL_OF_ANOTHER, whose = whose)));
         }
         if said("beside") != Some(origin_beside().as_str()) {
-            let text = format!(
-                "what is beside the kernel{whose} for guests was made for another version of \
-                raidloom: `{builds}` makes it anew, at once"
-            );
+            let text = statement!(catalogue::BESIDE_OF_ANOTHER, whose = whose, builds = &builds);
             return Err(Error::new(ErrorKind::NotFound, text));
         }
         for part in PARTS {
             let path = folder.join(part);
             if said(part) != hash_of(&path).ok().as_deref() {
-                let text =
-                    format!("{}: not what was built; `{builds}` makes it again", path.display());
+                let text = statement!(
+                    catalogue::NOT_WHAT_WAS_BUILT,
+                    path = path.display(),
+                    builds = &builds
+                );
                 return Err(Error::new(ErrorKind::Corrupt, text));
             }
         }

@@ -15,6 +15,7 @@
 
 mod bounds;
 mod build;
+mod catalogue;
 pub mod counter;
 mod kernel;
 mod machine;

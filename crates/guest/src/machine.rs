@@ -39,8 +39,10 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{OFlags, StatVfsMountFlags};
 use rustix::process::{Pid, Signal};
 use rustix::thread::CpuSet;
+use words::{Message, Text, statement};
 
 use crate::bounds::BoundWatch;
+use crate::catalogue;
 use crate::scheduler::DATE;
 use crate::{
     Cut, Disk, Drive, GoOn, GuestEnding, GuestSign, Kernel, Scheduler, TimeBounds, public,
@@ -154,8 +156,8 @@ pub fn modelled(date: u64) -> Time {
 /// [`ErrorKind::Invalid`] where it does not.
 pub fn check_memory(bytes: u64) -> Result<(), Error> {
     if bytes < MEMORY_MIN_BYTES {
-        let text = format!("a guest of {bytes} bytes of memory does not start");
-        return Err(Error::new(ErrorKind::Invalid, format!("{text}: give it 32 MiB or more")));
+        let text = statement!(catalogue::TOO_LITTLE_MEMORY, bytes = bytes);
+        return Err(Error::new(ErrorKind::Invalid, text));
     }
     Ok(())
 }
@@ -201,13 +203,13 @@ impl Boot<'_> {
             (served, _) => served?,
         };
         let Some(ended) = ended else {
-            return Err(folder.ended_early("the guest's kernel ended before it began"));
+            return Err(folder.ended_early(catalogue::KERNEL_ENDED_EARLY));
         };
         let said = parse_status(&folder.read("own/status")).filter(|_| !ended.cut);
         let (status, date) = match said {
             Some((status, date)) => (Some(status), date),
             None if ended.cut => (None, 0),
-            None => return Err(folder.ended_early("the guest ended before its job did")),
+            None => return Err(folder.ended_early(catalogue::JOB_ENDED_EARLY)),
         };
         Ok(Outcome {
             // It tells us the time only when it has to.
@@ -253,7 +255,7 @@ impl Boot<'_> {
 
     fn make_folder(&self) -> Result<Folder, Error> {
         let folder = Folder::make(&memory_folder(self.memory_bytes)?)
-            .map_err(|error| failed("making folders for the guest", error))?;
+            .map_err(|error| failed(catalogue::GUEST_FOLDERS, error))?;
         let at = |name: &str| folder.path.join(name);
         let make = || -> io::Result<()> {
             fs::create_dir(at("own"))?;
@@ -270,7 +272,7 @@ impl Boot<'_> {
             fs::write(at("init"), INIT)?;
             fs::set_permissions(at("init"), fs::Permissions::from_mode(0o755))
         };
-        make().map_err(|error| failed(&folder.path.display().to_string(), error))?;
+        make().map_err(|error| failed(folder.path.display(), error))?;
         Ok(folder)
     }
 
@@ -280,8 +282,9 @@ impl Boot<'_> {
             .create_new(true)
             .mode(0o600)
             .open(folder.path.join("console"))
-            .map_err(|error| failed("the guest's console", error))?;
-        let errors = console.try_clone().map_err(|error| failed("the guest's console", error))?;
+            .map_err(|error| failed(catalogue::GUEST_CONSOLE, error))?;
+        let errors =
+            console.try_clone().map_err(|error| failed(catalogue::GUEST_CONSOLE, error))?;
         let mut command = Command::new("setarch");
         // Without -R it would lie elsewhere in memory each time.
         command.args(["-R", "./linux", "time-travel=ext:time"]);
@@ -301,16 +304,12 @@ impl Boot<'_> {
         command.stdin(Stdio::null()).stdout(console).stderr(errors);
         let confinement = self.confinement(folder);
         let kernel = confinement.spawn(&mut command).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => Error::new(
-                ErrorKind::NotFound,
-                "setarch is not on the PATH: apt-get install util-linux",
-            ),
-            _ => failed("starting the guest", error),
+            io::ErrorKind::NotFound => Error::new(ErrorKind::NotFound, catalogue::SETARCH_MISSING),
+            _ => failed(catalogue::STARTING_GUEST, error),
         })?;
         let mut processes = Processes { kernel, gone: None };
         let teller = folder.watchdog.watch(&processes.kernel);
-        processes.gone =
-            Some(teller.map_err(|error| failed("starting the guest's watchdog", error))?);
+        processes.gone = Some(teller.map_err(|error| failed(catalogue::STARTING_WATCHDOG, error))?);
         Ok(processes)
     }
 
@@ -332,11 +331,7 @@ impl Boot<'_> {
 /// the guest could write to any file of the host.
 fn check_confined(is_root: bool, is_held: bool) -> Result<(), Error> {
     if is_root && !is_held {
-        return Err(Error::new(
-            ErrorKind::Refused,
-            "this kernel has no Landlock, which alone keeps a guest that root starts from the \
-            host's files: start it as another user, which a guest needs no root for",
-        ));
+        return Err(Error::new(ErrorKind::Refused, catalogue::NO_LANDLOCK_FOR_ROOT));
     }
     Ok(())
 }
@@ -372,9 +367,10 @@ impl Folder {
 
     fn listen(&self, name: &str) -> Result<UnixListener, Error> {
         // A socket's path is at most 107 bytes, which this folder's may be longer than.
-        let folder = File::open(&self.path).map_err(|error| failed("the guest's folder", error))?;
+        let folder =
+            File::open(&self.path).map_err(|error| failed(catalogue::GUEST_FOLDER, error))?;
         let path = format!("/proc/self/fd/{}/{name}", folder.as_raw_fd());
-        UnixListener::bind(path).map_err(|error| failed("a socket for the guest", error))
+        UnixListener::bind(path).map_err(|error| failed(catalogue::GUEST_SOCKET, error))
     }
 
     /// What a file holds, as text; nothing where there is none. The guest may have put anything in
@@ -392,12 +388,12 @@ impl Folder {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    fn last_words(&self) -> String {
+    fn last_words(&self) -> Text {
         last_words(&self.read("console"))
     }
 
-    fn ended_early(&self, what: &str) -> Error {
-        Error::new(ErrorKind::Other, format!("{what}: {}", self.last_words()))
+    fn ended_early(&self, what: Message) -> Error {
+        Error::new(ErrorKind::Other, self.last_words().at(what))
     }
 }
 
@@ -417,13 +413,11 @@ fn parse_status(text: &str) -> Option<(i32, u64)> {
 }
 
 /// The line of a console that says best why it ended: the first of a panic, or else the last.
-fn last_words(console: &str) -> String {
+fn last_words(console: &str) -> Text {
     let lines = || console.lines().map(str::trim).filter(|line| !line.is_empty());
-    let line = lines()
-        .find(|line| line.contains("Kernel panic"))
-        .or_else(|| lines().next_back())
-        .unwrap_or("it said nothing");
-    line.split_once("] ").map_or(line, |(_, text)| text).to_owned()
+    let line = lines().find(|line| line.contains("Kernel panic")).or_else(|| lines().next_back());
+    let said = |line: &str| line.split_once("] ").map_or(line, |(_, text)| text).into();
+    line.map_or_else(|| catalogue::GUEST_KERNEL_SILENT.into(), said)
 }
 
 /// The kernel with all that it has started.
@@ -447,17 +441,18 @@ impl Processes {
                 Ok(0) | Err(rustix::io::Errno::INTR) => (),
                 Ok(_) => {
                     let (socket, _) =
-                        listener.accept().map_err(|error| failed("hearing the guest", error))?;
+                        listener.accept().map_err(|error| failed(catalogue::HEARING, error))?;
                     return Ok(Some(socket.into()));
                 }
-                Err(error) => return Err(failed("waiting for the guest", error.into())),
+                Err(error) => return Err(failed(catalogue::WAITING_FOR_GUEST, error.into())),
             }
-            let ended = self.kernel.try_wait().map_err(|error| failed("the guest", error))?;
+            let ended =
+                self.kernel.try_wait().map_err(|error| failed(catalogue::THE_GUEST, error))?;
             if ended.is_some() {
                 return Ok(None);
             }
             if !go_on(GuestSign::Alive) {
-                return Err(Error::new(ErrorKind::Other, "the guest was given up at its start"));
+                return Err(Error::new(ErrorKind::Other, catalogue::GIVEN_UP_AT_START));
             }
         }
     }
@@ -467,7 +462,7 @@ impl Processes {
         let deadline = wall.now() + Duration::from_secs(5);
         while wall.now() < deadline && matches!(self.kernel.try_wait(), Ok(None)) {
             wall.wait(Some(wall.now() + Duration::from_millis(2)))
-                .map_err(|error| failed("waiting for the guest's end", error))?;
+                .map_err(|error| failed(catalogue::WAITING_FOR_END, error))?;
         }
         Ok(())
     }
@@ -500,11 +495,7 @@ fn memory_folder(bytes: u64) -> Result<PathBuf, Error> {
         folders.iter().partition(|folder| in_memory(folder.as_path()));
     memory.into_iter().chain(disk).find(|folder| holds_memory(folder, bytes)).cloned().ok_or_else(
         || {
-            let text = format!(
-                "no room for {} MiB of a guest's memory in a folder that programs may be run \
-                from: set TMPDIR to one",
-                bytes >> 20
-            );
+            let text = statement!(catalogue::NO_ROOM_FOR_MEMORY, size = bytes >> 20);
             Error::new(ErrorKind::NoSpace, text)
         },
     )
@@ -538,7 +529,7 @@ impl Processor {
     }
 }
 
-fn failed(what: &str, error: io::Error) -> Error {
+fn failed(what: impl Into<Text>, error: io::Error) -> Error {
     Error::from_io(what, error)
 }
 
@@ -550,9 +541,9 @@ mod tests {
     fn the_last_words_are_those_of_a_panic_or_else_the_last() {
         let console =
             "[    0.00] a\n[    0.01] Kernel panic - not syncing: no init\n[    0.01] CPU: 0\n";
-        assert_eq!(last_words(console), "Kernel panic - not syncing: no init");
-        assert_eq!(last_words("one\n\n  two \n\n"), "two");
-        assert_eq!(last_words(""), "it said nothing");
+        assert_eq!(last_words(console).english(), "Kernel panic - not syncing: no init");
+        assert_eq!(last_words("one\n\n  two \n\n").english(), "two");
+        assert_eq!(last_words("").english(), "it said nothing");
     }
 
     #[test]

@@ -8,6 +8,9 @@
 //! Source: `include/uapi/linux/um_timetravel.h` of Linux, which is there for programs like this.
 
 use block::{Error, ErrorKind};
+use words::statement;
+
+use crate::catalogue;
 
 /// Length of a message.
 pub const MESSAGE_BYTES: usize = 16;
@@ -58,7 +61,7 @@ impl Message {
         let mut word = || words.next().unwrap_or_default();
         let (op, sequence) = (word(), word());
         let op = OPS.into_iter().find(|known| *known as u32 == op).ok_or_else(|| {
-            Error::new(ErrorKind::Invalid, format!("message {op} about time is not known"))
+            Error::new(ErrorKind::Invalid, statement!(catalogue::TIME_MESSAGE_UNKNOWN, op = op))
         })?;
         let mut time = [0; 8];
         time.copy_from_slice(&bytes[8..]);

@@ -28,7 +28,9 @@ use export::vhost_user::{
 use export::{Gate, RemovalPolicy};
 use reactor::Source;
 use rustix::event::{PollFd, PollFlags, Timespec};
+use words::{Text, statement};
 
+use crate::catalogue;
 use crate::message::{MESSAGE_BYTES, Message, Op};
 
 /// No time at all.
@@ -224,8 +226,8 @@ pub struct Scheduler<'a> {
     planted: PlantedMistake,
 }
 
-fn wrong(text: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Invalid, text.into())
+fn wrong(text: impl Into<Text>) -> Error {
+    Error::new(ErrorKind::Invalid, text)
 }
 
 impl<'a> Scheduler<'a> {
@@ -276,7 +278,7 @@ impl<'a> Scheduler<'a> {
     fn ask(&self, sign: GuestSign) -> Result<(), Error> {
         match (self.go_on)(sign) {
             true => Ok(()),
-            false => Err(Error::new(ErrorKind::Other, "the guest was given up")),
+            false => Err(Error::new(ErrorKind::Other, catalogue::GIVEN_UP)),
         }
     }
 
@@ -288,7 +290,7 @@ impl<'a> Scheduler<'a> {
                 Ok(0) => self.ask(GuestSign::Silent)?,
                 Err(rustix::io::Errno::INTR) => (),
                 Ok(_) => return Ok(()),
-                Err(error) => return Err(failed("waiting for the guest", error.into())),
+                Err(error) => return Err(failed(catalogue::WAITING_FOR_GUEST, error.into())),
             }
         }
     }
@@ -353,7 +355,7 @@ impl<'a> Scheduler<'a> {
         let socket = match &disk.line {
             Line::Expected(listener) => {
                 let (socket, _) =
-                    listener.accept().map_err(|error| failed("hearing the guest", error))?;
+                    listener.accept().map_err(|error| failed(catalogue::HEARING, error))?;
                 disk.line = Line::Open(socket.into());
                 return Ok(());
             }
@@ -376,12 +378,12 @@ impl<'a> Scheduler<'a> {
                 reply = Some(disk.session.stopped(ring));
             }
             FollowUp::Stop(ring) => {
-                return Err(wrong(format!("ring {ring} of disk {index} stops under requests")));
+                return Err(wrong(statement!(catalogue::RING_STOPS, ring = ring, index = index)));
             }
         }
         match (reply, &self.disks[index].line) {
             (Some(reply), Line::Open(socket)) => {
-                send_all(socket, &reply).map_err(|error| failed("answering the guest", error))
+                send_all(socket, &reply).map_err(|error| failed(catalogue::ANSWERING, error))
             }
             _ => Ok(()),
         }
@@ -421,7 +423,7 @@ impl<'a> Scheduler<'a> {
                 self.ended = true;
                 Ok(())
             }
-            other => other.map_err(|error| failed("telling the guest the time", error)),
+            other => other.map_err(|error| failed(catalogue::TELLING_TIME, error)),
         }
     }
 
@@ -445,9 +447,9 @@ impl<'a> Scheduler<'a> {
             Op::Update => self.advance(message.time)?,
             Op::Date => answer.time = DATE + self.reactor.now().nanoseconds(),
             Op::Ack | Op::Run | Op::FreeUntil => {
-                return Err(wrong(format!(
-                    "the guest says {:?}, which is ours to say",
-                    message.op
+                return Err(wrong(statement!(
+                    catalogue::OURS_TO_SAY,
+                    op = format!("{:?}", message.op)
                 )));
             }
         }
@@ -462,14 +464,12 @@ impl<'a> Scheduler<'a> {
         }
         let now = self.reactor.now().nanoseconds();
         if time < now {
-            return Err(wrong(format!("the guest's clock goes back from {now} to {time} ns")));
+            return Err(wrong(statement!(catalogue::CLOCK_GOES_BACK, now = now, time = time)));
         }
         if let Some(next) = self.reactor.next_event().map(Time::nanoseconds)
             && next < time
         {
-            return Err(wrong(format!(
-                "the guest has run to {time} ns, past the devices' next event at {next} ns"
-            )));
+            return Err(wrong(statement!(catalogue::RAN_PAST_EVENT, time = time, next = next)));
         }
         while self.reactor.now().nanoseconds() < time {
             self.step(time)?;
@@ -479,7 +479,9 @@ impl<'a> Scheduler<'a> {
 
     /// Lets the devices go on, at most until `time`.
     fn step(&mut self, time: u64) -> Result<(), Error> {
-        self.reactor.wait(Some(Time(time))).map_err(|error| failed("the devices' clock", error))?;
+        self.reactor
+            .wait(Some(Time(time)))
+            .map_err(|error| failed(catalogue::DEVICES_CLOCK, error))?;
         for disk in &mut self.disks {
             disk.disk.collect();
         }
@@ -515,10 +517,7 @@ impl<'a> Scheduler<'a> {
                     self.tell(Op::Run, asked)?;
                 }
                 _ if next == NEVER => {
-                    return Err(wrong(
-                        "the guest waits for something that never comes: it has no timer, and its \
-                        disks have nothing to do",
-                    ));
+                    return Err(wrong(catalogue::WAITS_FOR_EVER));
                 }
                 _ => self.step(next)?,
             }
@@ -552,11 +551,11 @@ impl<'a> Scheduler<'a> {
     /// about time.
     fn call(&mut self, index: usize, ring: usize) -> Result<(), Error> {
         let Some(channel) = self.disks[index].session.channel() else {
-            return Err(wrong("the guest gives no channel on which it can be told of its disks"));
+            return Err(wrong(catalogue::NO_CHANNEL));
         };
-        let channel = channel.try_clone().map_err(|error| failed("a channel", error))?;
+        let channel = channel.try_clone().map_err(|error| failed(catalogue::A_CHANNEL, error))?;
         send_all(&channel, &ring_call(ring as u32))
-            .map_err(|error| failed("telling the guest of a disk", error))?;
+            .map_err(|error| failed(catalogue::TELLING_OF_DISK, error))?;
         while !self.ended {
             let mut watched =
                 [PollFd::new(&self.kernel, PollFlags::IN), PollFd::new(&channel, PollFlags::IN)];
@@ -582,16 +581,16 @@ fn receive<const N: usize>(socket: BorrowedFd<'_>) -> Result<Option<[u8; N]>, Er
     while done < N {
         match rustix::io::read(socket, &mut bytes[done..]) {
             Ok(0) if done == 0 => return Ok(None),
-            Ok(0) => return Err(wrong("a message about time stops in its middle")),
+            Ok(0) => return Err(wrong(catalogue::TIME_MESSAGE_STOPS)),
             Ok(count) => done += count,
             Err(rustix::io::Errno::INTR) => (),
             Err(rustix::io::Errno::CONNRESET) if done == 0 => return Ok(None),
-            Err(error) => return Err(failed("hearing the guest", error.into())),
+            Err(error) => return Err(failed(catalogue::HEARING, error.into())),
         }
     }
     Ok(Some(bytes))
 }
 
-fn failed(what: &str, error: io::Error) -> Error {
+fn failed(what: impl Into<Text>, error: io::Error) -> Error {
     Error::from_io(what, error)
 }

@@ -11,6 +11,9 @@ use std::str::FromStr;
 
 use block::{Error, ErrorKind};
 use export::image::Image;
+use words::{Text, statement};
+
+use crate::catalogue;
 
 /// The exit code of a job whose disks could not be set up.
 pub const SETUP_FAILED: i32 = 125;
@@ -76,14 +79,17 @@ impl fmt::Display for ArrayCompleteness {
 }
 
 impl FromStr for ArrayCompleteness {
-    type Err = String;
+    type Err = Text;
 
-    fn from_str(text: &str) -> Result<ArrayCompleteness, String> {
+    fn from_str(text: &str) -> Result<ArrayCompleteness, Text> {
         match text {
             "whole" => Ok(ArrayCompleteness::Whole),
             "degraded" => Ok(ArrayCompleteness::Degraded),
             "rebuilding" => Ok(ArrayCompleteness::Rebuilding),
-            _ => Err(format!("`{text}`: expected one of {}", ArrayCompleteness::NAMES.join(", "))),
+            _ => {
+                let names = ArrayCompleteness::NAMES.join(", ");
+                Err(statement!(catalogue::ONE_OF_NAMES, text = text, names = names))
+            }
         }
     }
 }
@@ -127,18 +133,12 @@ const OWN_FOLDERS: [&str; 5] = ["/mnt", "/run", "/dev", "/proc", "/sys"];
 /// Where it lies in a folder that a guest has of its own, or is not UTF-8.
 pub fn program(path: &Path) -> Result<&str, Error> {
     if OWN_FOLDERS.iter().any(|folder| path.starts_with(folder)) {
-        return Err(invalid(format!(
-            "{}: a guest has a folder of its own there and does not see it; run raidloom from \
-            another",
-            path.display()
-        )));
+        return Err(invalid(statement!(catalogue::GUEST_FOLDER_HIDES, path = path.display())));
     }
-    path.to_str().ok_or_else(|| {
-        invalid(format!("{}: not UTF-8; run raidloom from another folder", path.display()))
-    })
+    path.to_str().ok_or_else(|| invalid(statement!(catalogue::NOT_UTF_8, path = path.display())))
 }
 
-fn invalid(text: String) -> Error {
+fn invalid(text: impl Into<Text>) -> Error {
     Error::new(ErrorKind::Invalid, text)
 }
 
@@ -181,10 +181,9 @@ impl Setup {
                 lines.extend(self.change_array().map(|command| format!("try {command}")));
             }
         } else if self.disks > 1 && self.format.is_some() {
-            return Err(invalid(format!(
-                "a file system takes one disk, and there are {}: join them in the stack, or with \
-                md",
-                self.disks
+            return Err(invalid(statement!(
+                catalogue::ONE_DISK_FOR_FILE_SYSTEM,
+                count = self.disks
             )));
         }
         let device = self.device();
@@ -321,9 +320,10 @@ impl Setup {
         let level = words.next().unwrap_or_default();
         let known = ["linear", "raid0", "raid1", "raid10", "raid4", "raid5", "raid6"];
         if !known.contains(&level) {
-            return Err(invalid(format!(
-                "md: `{level}` is no level; there are {}",
-                known.join(", ")
+            return Err(invalid(statement!(
+                catalogue::MD_NO_LEVEL,
+                level = level,
+                levels = known.join(", ")
             )));
         }
         let mut command = format!(
@@ -347,22 +347,26 @@ impl Setup {
                     command += &format!(" --layout={}", escape::shell(layout));
                 }
                 Some(("bitmap", "internal")) if text.contains(WITH_LOG) => {
-                    return Err(invalid(format!(
-                        "md: an array has a bitmap or a partial parity log, not both: leave \
-                        `{word}` or `{WITH_LOG}` out"
+                    return Err(invalid(statement!(
+                        catalogue::MD_BITMAP_OR_LOG,
+                        word = word,
+                        with_log = WITH_LOG
                     )));
                 }
                 Some(("bitmap", "none" | "internal")) => (),
                 _ if word == WITH_LOG && level == "raid5" => (),
                 _ if word == WITH_LOG => {
-                    return Err(invalid(format!(
-                        "md: `{word}`: {level} has no partial parity log; raid5 has"
+                    return Err(invalid(statement!(
+                        catalogue::MD_NO_LOG,
+                        word = word,
+                        level = level
                     )));
                 }
                 _ => {
-                    return Err(invalid(format!(
-                        "md: `{word}` is not understood; expected chunk=SIZE, layout=NAME, \
-                        bitmap=none|internal or {WITH_LOG}, as in `raid5 chunk=64KiB`"
+                    return Err(invalid(statement!(
+                        catalogue::MD_WORD,
+                        word = word,
+                        with_log = WITH_LOG
                     )));
                 }
             }
@@ -411,7 +415,7 @@ fn chunk(text: &str) -> Result<String, Error> {
     let size = size.or_else(|| text.strip_suffix("MiB").map(|size| (size, 'M')));
     match size.map(|(number, unit)| (number.trim().parse::<u32>(), unit)) {
         Some((Ok(number), unit)) if number > 0 => Ok(format!("{number}{unit}")),
-        _ => Err(invalid(format!("md: chunk={text}: expected a size such as 64KiB"))),
+        _ => Err(invalid(statement!(catalogue::MD_CHUNK, text = text))),
     }
 }
 

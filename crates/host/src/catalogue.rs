@@ -67,4 +67,40 @@ words::catalogue! {
         "このカーネルではブロック層をトレースできません(CONFIG_BLK_DEV_IO_TRACE)。raidloom のスタックは層 record(file:FILE, …) で記録できます";
     LOCKED_DOWN: "this kernel is locked down and permits no tracing (kernel_lockdown(7))",
         "このカーネルはロックダウン中で、トレースできません(kernel_lockdown(7))";
+
+    // Images of Ceph clusters.
+    RBD_SERVER_MISSING: "{image}: {server} is not on the PATH: apt-get install {server_package} {driver_package}",
+        "{image}: {server} が PATH にありません: apt-get install {server_package} {driver_package}";
+    RBD_SOCKET: "a socket for its server", "サーバー用のソケット";
+    RBD_STARTING: "starting {server}", "{server} の起動";
+    RBD_NO_SERVER: "{server} is not on the PATH", "{server} が PATH にありません";
+    RBD_WITH_DRIVER: "{path}, with its driver for Ceph", "{path}(Ceph 用ドライバーあり)";
+    RBD_NO_DRIVER_IN: "{path} has no driver for Ceph", "{path} に Ceph 用ドライバーがありません";
+    RBD_CONFIGURATION: "Ceph's configuration", "Ceph の設定";
+    RBD_NO_ANSWER: "{image}: no monitor of the cluster has answered in {time}: see whether those that {conf} names can be reached (timeout=TIME waits longer)",
+        "{image}: クラスターのモニターが {time} 以内に応答しません。{conf} が示すモニターに届くか確認してください(timeout=TIME で待ち時間を延ばせます)";
+    RBD_SAID_NOTHING: "{server} has ended and said nothing",
+        "{server} が理由を出力せずに終了しました";
+    RBD_NO_DRIVER: "qemu has no driver for Ceph: apt-get install {driver_package}",
+        "qemu に Ceph 用ドライバーがありません: apt-get install {driver_package}";
+    RBD_NO_POOL: "the cluster has no pool {pool}", "クラスターにプール {pool} がありません";
+    RBD_NO_SNAPSHOT: "the image has no snapshot {snapshot}",
+        "イメージにスナップショット {snapshot} がありません";
+    RBD_NO_IMAGE: "the pool {pool} has no image {name}: rbd ls {pool}",
+        "プール {pool} にイメージ {name} がありません: rbd ls {pool}";
+    RBD_KEY_REFUSED: "the cluster does not take the key of client.{user}: see the keyring that Ceph's configuration names, and `ceph auth get client.{user}`",
+        "クラスターが client.{user} の鍵を受け付けません。Ceph の設定が示すキーリングと `ceph auth get client.{user}` を確認してください";
+    RBD_NO_KEYRING: "there is no keyring with a key of client.{user} (keyring in Ceph's configuration)",
+        "client.{user} の鍵の入ったキーリングがありません(Ceph の設定の keyring)";
+    RBD_NO_MONITOR: "Ceph's configuration names no monitor: say conf=FILE, with mon_host in it",
+        "Ceph の設定にモニターがありません。mon_host のある conf=FILE を指定してください";
+    RBD_NOT_UNDERSTOOD: "said what is not understood", "解釈できない出力です";
+    RBD_IN_USE: "{image}: in use by {users}: end what uses it, or say read_only=yes (a client that has died is forgotten after 30s)",
+        "{image}: {users} が使用中です。終了させるか、read_only=yes を指定してください(停止したクライアントは 30 秒後に忘れられます)";
+    RBD_USERS_UNKNOWN: "{image}: whether others use it was not looked at: {why}",
+        "{image}: ほかに使っているものがあるか確認していません: {why}";
+    RBD_TOOL_MISSING: "rbd is not on the PATH (apt-get install ceph-common)",
+        "rbd が PATH にありません(apt-get install ceph-common)";
+    RBD_STATUS_UNKNOWN: "rbd status says what is not understood",
+        "rbd status の出力を解釈できません";
 }

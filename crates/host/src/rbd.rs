@@ -9,7 +9,6 @@
 //! server listens: nobody else can connect, and nothing is left behind. Ceph's libraries run in
 //! the other process alone.
 
-use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, PipeWriter, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -31,7 +30,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use stack::{ImageServer, RbdImage};
 use tracing::debug;
+use words::{Message, Text, statement};
 
+use crate::catalogue;
 use crate::system;
 
 const SERVER: &str = "qemu-nbd";
@@ -64,17 +65,20 @@ const LINES_KEPT: usize = 20;
 /// written to and is in use; or what the system says.
 pub fn serve(image: &RbdImage) -> Result<ImageServer, Error> {
     if system::program(SERVER).is_none() {
-        let text = format!(
-            "{image}: {SERVER} is not on the PATH: apt-get install {SERVER_PACKAGE} \
-            {DRIVER_PACKAGE}"
+        let text = statement!(
+            catalogue::RBD_SERVER_MISSING,
+            image = image.to_string(),
+            server = SERVER,
+            server_package = SERVER_PACKAGE,
+            driver_package = DRIVER_PACKAGE
         );
         return Err(Error::new(ErrorKind::NotFound, text));
     }
     let note = if image.read_only { None } else { refuse_used(image)? };
-    let system = |what: &str, error: io::Error| Error::from_io(format!("{image}: {what}"), error);
-    let (listener, name) = socket().map_err(|error| system("a socket for its server", error))?;
+    let system = |what: Text, error: io::Error| Error::from_io(what, error).at(image.to_string());
+    let (listener, name) = socket().map_err(|error| system(catalogue::RBD_SOCKET.into(), error))?;
     let server = Server::start(image, listener)
-        .map_err(|error| system(&format!("starting {SERVER}"), error))?;
+        .map_err(|error| system(statement!(catalogue::RBD_STARTING, server = SERVER), error))?;
     let socket = PathBuf::from(format!("/proc/self/fd/{}", name.as_raw_fd()));
     match greeting(&socket, image.connect_time) {
         Ok(()) => (),
@@ -97,19 +101,19 @@ pub fn serve(image: &RbdImage) -> Result<ImageServer, Error> {
 ///
 /// # Errors
 /// What is missing, and how to install it.
-pub fn available() -> Result<String, String> {
+pub fn available() -> Result<Text, Text> {
     let Some(path) = system::program(SERVER) else {
-        return Err(format!("{SERVER} is not on the PATH"));
+        return Err(statement!(catalogue::RBD_NO_SERVER, server = SERVER));
     };
     // Without the driver it does not come to the configuration, which nobody has.
     let image = json!({ "driver": "rbd", "pool": "-", "image": "-", "conf": "/dev/null/none" });
     let output = tool::command("qemu-img")
         .args(["info", &format!("json:{image}")])
         .output()
-        .map_err(|error| block::io_text(&error).at("qemu-img").to_string())?;
+        .map_err(|error| block::io_text(&error).at("qemu-img"))?;
     match String::from_utf8_lossy(&output.stderr).contains("/dev/null/none: ") {
-        true => Ok(format!("{}, with its driver for Ceph", path.display())),
-        false => Err(format!("{} has no driver for Ceph", path.display())),
+        true => Ok(statement!(catalogue::RBD_WITH_DRIVER, path = path.display())),
+        false => Err(statement!(catalogue::RBD_NO_DRIVER_IN, path = path.display())),
     }
 }
 
@@ -230,14 +234,15 @@ fn arguments(image: &RbdImage) -> Vec<String> {
 }
 
 fn no_answer(image: &RbdImage) -> Error {
-    let conf = match &image.conf {
-        Some(path) => path.display().to_string(),
-        None => "Ceph's configuration".to_owned(),
+    let conf: Text = match &image.conf {
+        Some(path) => path.display().into(),
+        None => catalogue::RBD_CONFIGURATION.into(),
     };
-    let text = format!(
-        "{image}: no monitor of the cluster has answered in {:?}: see whether those that {conf} \
-        names can be reached (timeout=TIME waits longer)",
-        image.connect_time
+    let text = statement!(
+        catalogue::RBD_NO_ANSWER,
+        image = image.to_string(),
+        time = format!("{:?}", image.connect_time),
+        conf = conf
     );
     Error::new(ErrorKind::TimedOut, text)
 }
@@ -252,43 +257,38 @@ fn refusal(image: &RbdImage, said: &[String]) -> Error {
     let heard = |words: &str| said.iter().any(|line| line.contains(words));
     let not_there = "No such file or directory";
     let (kind, text) = match reason {
-        None => (ErrorKind::Other, format!("{SERVER} has ended and said nothing")),
+        None => (ErrorKind::Other, statement!(catalogue::RBD_SAID_NOTHING, server = SERVER)),
         Some(_) if heard("Unknown driver 'rbd'") => (
             ErrorKind::NotFound,
-            format!("qemu has no driver for Ceph: apt-get install {DRIVER_PACKAGE}"),
+            statement!(catalogue::RBD_NO_DRIVER, driver_package = DRIVER_PACKAGE),
         ),
         Some(reason) if reason.starts_with("error opening pool") && reason.ends_with(not_there) => {
-            (ErrorKind::NotFound, format!("the cluster has no pool {pool}"))
+            (ErrorKind::NotFound, statement!(catalogue::RBD_NO_POOL, pool = pool))
         }
         Some(_) if heard("failed to find snapshot") => (
             ErrorKind::NotFound,
-            format!("the image has no snapshot {}", image.snapshot.as_deref().unwrap_or_default()),
+            statement!(
+                catalogue::RBD_NO_SNAPSHOT,
+                snapshot = image.snapshot.as_deref().unwrap_or_default()
+            ),
         ),
         Some(reason)
             if reason.starts_with("error reading header") && reason.ends_with(not_there) =>
         {
-            (ErrorKind::NotFound, format!("the pool {pool} has no image {name}: rbd ls {pool}"))
+            (ErrorKind::NotFound, statement!(catalogue::RBD_NO_IMAGE, pool = pool, name = name))
         }
-        Some(reason) if reason.starts_with("error connecting: Permission denied") => (
-            ErrorKind::Permission,
-            format!(
-                "the cluster does not take the key of client.{user}: see the keyring that Ceph's \
-                configuration names, and `ceph auth get client.{user}`"
-            ),
-        ),
-        Some(_) if heard("unable to find a keyring") || heard("no keyring found") => (
-            ErrorKind::NotFound,
-            format!(
-                "there is no keyring with a key of client.{user} (keyring in Ceph's configuration)"
-            ),
-        ),
-        Some(_) if heard("unable to get monitor info") => (
-            ErrorKind::NotFound,
-            "Ceph's configuration names no monitor: say conf=FILE, with mon_host in it".to_owned(),
-        ),
-        Some(reason) => (ErrorKind::Other, format!("{SERVER}: {reason}")),
+        Some(reason) if reason.starts_with("error connecting: Permission denied") => {
+            (ErrorKind::Permission, statement!(catalogue::RBD_KEY_REFUSED, user = user))
+        }
+        Some(_) if heard("unable to find a keyring") || heard("no keyring found") => {
+            (ErrorKind::NotFound, statement!(catalogue::RBD_NO_KEYRING, user = user))
+        }
+        Some(_) if heard("unable to get monitor info") => {
+            (ErrorKind::NotFound, catalogue::RBD_NO_MONITOR.into())
+        }
+        Some(reason) => (ErrorKind::Other, Text::from(reason).at(SERVER)),
     };
-    Error::new(kind, format!("{image}: {text}"))
+    Error::new(kind, text.at(image.to_string()))
 }
 
 /// What the pool with an image's data survives: copies, how few let it go on, and how they are kept
@@ -382,8 +382,9 @@ fn answer<T: DeserializeOwned>(image: &RbdImage, arguments: &[&str]) -> Result<T
     let output = ask(image, arguments)?;
     serde_json::from_slice(&output.stdout).map_err(|_| {
         let said = String::from_utf8_lossy(&output.stderr);
-        let said = said.lines().next_back().unwrap_or("said what is not understood");
-        Error::new(ErrorKind::Other, format!("{image}: {}: {said}", arguments.join(" ")))
+        let last = said.lines().next_back().map(Text::from);
+        let said = last.unwrap_or_else(|| catalogue::RBD_NOT_UNDERSTOOD.into());
+        Error::new(ErrorKind::Other, said.at(arguments.join(" ")).at(image.to_string()))
     })
 }
 
@@ -424,10 +425,14 @@ struct Watcher {
 
 /// Refuses an image that a client has open for writing; a note where that cannot be found out.
 fn refuse_used(image: &RbdImage) -> Result<Option<String>, Error> {
-    let unknown =
-        |why: &str| Ok(Some(format!("{image}: whether others use it was not looked at: {why}")));
+    let unknown = |why: Message| {
+        Ok(Some(
+            statement!(catalogue::RBD_USERS_UNKNOWN, image = image.to_string(), why = why)
+                .english(),
+        ))
+    };
     if system::program("rbd").is_none() {
-        return unknown("rbd is not on the PATH (apt-get install ceph-common)");
+        return unknown(catalogue::RBD_TOOL_MISSING);
     }
     let mut arguments = vec!["rbd", "status", "--pool", &image.pool, "--image", &image.image];
     arguments.extend(image.namespace.iter().flat_map(|name| ["--namespace", name]));
@@ -438,17 +443,13 @@ fn refuse_used(image: &RbdImage) -> Result<Option<String>, Error> {
         return Ok(None);
     }
     let Ok(status) = serde_json::from_slice::<Status>(&output.stdout) else {
-        return unknown("rbd status says what is not understood");
+        return unknown(catalogue::RBD_STATUS_UNKNOWN);
     };
     if status.watchers.is_empty() {
         return Ok(None);
     }
-    let mut text = format!("{image}: in use by ");
-    for (number, watcher) in status.watchers.iter().enumerate() {
-        let comma = if number == 0 { "" } else { ", " };
-        let _ = write!(text, "{comma}{}", watcher.address);
-    }
-    text += ": end what uses it, or say read_only=yes (a client that has died is forgotten after \
-        30s)";
+    let users: Vec<String> = status.watchers.into_iter().map(|watcher| watcher.address).collect();
+    let text =
+        statement!(catalogue::RBD_IN_USE, image = image.to_string(), users = users.join(", "));
     Err(Error::new(ErrorKind::Busy, text))
 }

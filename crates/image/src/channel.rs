@@ -18,6 +18,7 @@ use block::{
 };
 use reactor::WakeReason;
 
+use crate::catalogue;
 use crate::changes::{Change, ClusterWrite, Commit, Part};
 use crate::image_core::{Claimed, ClusterClaim, Core};
 use crate::map::{ClusterLocation, Entry};
@@ -673,8 +674,7 @@ impl Drop for ImageChannel {
                 || matches!(self.reactor.wait_for_more(),
                     Ok(woken) if woken != WakeReason::Idle);
             if !goes_on {
-                let text = "a write of the image's tables or clusters was never answered, and \
-                    nobody knows what it holds";
+                let text = catalogue::WRITE_UNANSWERED;
                 let error = Error::new(ErrorKind::TimedOut, text);
                 self.core.flush_failure().get_or_insert(error);
                 let held = self.requests.iter().filter(|(_, running)| running.has_claim);

@@ -6,7 +6,9 @@ use block::{
     Blocking, Channel, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Reactor,
     SECTOR_BYTES, Support, TracedChannel,
 };
+use words::statement;
 
+use crate::catalogue;
 use crate::channel::ImageChannel;
 use crate::format::{ImageHeader, ImageUse};
 use crate::image_core::{Core, ImageState};
@@ -53,14 +55,14 @@ impl ImageDevice {
         match (&header.backing, &backing) {
             (Some(name), None) => return Err(unnamed(&file.describe(), name)),
             (None, Some(_)) => {
-                let text = "it lies over no other disk, and one is named";
+                let text = catalogue::NO_BACKING;
                 return Err(Error::new(ErrorKind::Invalid, text));
             }
             _ => (),
         }
         let below = backing.as_ref().map_or(SECTOR_BYTES as u32, |disk| disk.info().block_bytes);
         if u64::from(file.info().block_bytes.max(below)) > SECTOR_BYTES {
-            let text = "it lies on blocks that are longer than 512 bytes: FILE?block=512&direct=no";
+            let text = catalogue::LONG_BLOCKS;
             return Err(Error::new(ErrorKind::Invalid, text));
         }
         let info = Info {
@@ -78,17 +80,17 @@ impl ImageDevice {
             ..file.info().clone()
         };
         if is_written && (file.info().read_only || !tail.is_empty()) {
-            return Err(Error::new(ErrorKind::ReadOnly, "its file cannot be written to"));
+            return Err(Error::new(ErrorKind::ReadOnly, catalogue::FILE_READ_ONLY));
         }
         let ImageHeader { map, packing, note, tables, .. } = header;
         let below = backing.as_ref().map_or(u32::MAX, |disk| disk.info().max_request_bytes);
         let piece_bytes_max = u64::from(file.info().max_request_bytes.min(below));
         if map.is_packed() && map.cluster_bytes + 2 * PACKED_SPARE_BYTES > piece_bytes_max {
-            let text = "requests below are shorter than its packed clusters";
+            let text = catalogue::SHORTER_THAN_PACKED;
             return Err(Error::new(ErrorKind::Invalid, text));
         }
         if is_written && map.cluster_bytes > piece_bytes_max {
-            let text = "requests below are shorter than its clusters";
+            let text = catalogue::SHORTER_THAN_CLUSTERS;
             return Err(Error::new(ErrorKind::Invalid, text));
         }
         let core = Arc::new(Core {
@@ -135,10 +137,7 @@ fn unnamed(file: &Node, name: &str) -> Error {
         Some(path) => Node::file(&path),
         None => file.clone(),
     };
-    let text = format!(
-        "it lies over `{shown}`, which is not opened by the image's word: if that is what you \
-        mean, name it: image({file}, DISK), with image(…) around it if it is an image too"
-    );
+    let text = statement!(catalogue::LIES_OVER, shown = shown, file = file.to_string());
     Error::new(ErrorKind::Refused, text)
 }
 

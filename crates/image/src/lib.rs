@@ -11,6 +11,7 @@
 //! twice, and
 //! none may lie where data do.
 
+mod catalogue;
 mod changes;
 mod channel;
 mod device;

@@ -1,6 +1,9 @@
 //! Where each piece of a disk lies in its image.
 
 use block::{Error, ErrorKind};
+use words::{Text, statement};
+
+use crate::catalogue;
 
 /// Where a piece of the disk is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,11 +197,11 @@ impl ImageMap {
 }
 
 /// An error of an image that nobody can have meant.
-pub(crate) fn damaged(what: impl std::fmt::Display) -> Error {
-    Error::new(ErrorKind::Corrupt, format!("the image is damaged: {what}"))
+pub(crate) fn damaged(what: impl Into<Text>) -> Error {
+    Error::new(ErrorKind::Corrupt, statement!(catalogue::IMAGE_DAMAGED, what = what))
 }
 
 /// An error of an image that is not understood.
-pub(crate) fn unknown(what: impl std::fmt::Display) -> Error {
-    Error::new(ErrorKind::Unsupported, what.to_string())
+pub(crate) fn unknown(what: impl Into<Text>) -> Error {
+    Error::new(ErrorKind::Unsupported, what)
 }

@@ -5,6 +5,7 @@ use std::io::Read;
 use block::Error;
 use miniz_oxide::inflate::decompress_slice_iter_to_slice;
 
+use crate::catalogue;
 use crate::map::damaged;
 
 /// Packed clusters are no longer than whole ones, but for a header.
@@ -26,7 +27,7 @@ const MARKER_BYTES: usize = 12;
 impl Packing {
     /// Unpacks a cluster of which `bytes` are the beginning and more; it fills `cluster`.
     pub(crate) fn unpack(self, bytes: &[u8], cluster: &mut [u8]) -> Result<(), Error> {
-        let wrong = || damaged("a packed cluster cannot be unpacked");
+        let wrong = || damaged(catalogue::NOT_UNPACKED);
         let inflate = |bytes: &[u8], cluster: &mut [u8], has_header: bool| {
             decompress_slice_iter_to_slice(cluster, std::iter::once(bytes), has_header, false)
                 .map_err(|_| wrong())

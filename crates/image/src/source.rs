@@ -1,7 +1,9 @@
 //! The file of an image while it is looked at: bounded, and with nothing read twice.
 
 use block::{Error, ErrorKind};
+use words::{Message, statement};
 
+use crate::catalogue;
 use crate::map::{ImageMap, damaged};
 
 /// Where an image is read from: fills the slice with what lies at the offset.
@@ -24,7 +26,7 @@ pub(crate) struct ImageFile<'a> {
 impl ImageFile<'_> {
     /// Fills the slice with what lies at `offset`.
     pub(crate) fn read(&mut self, offset: u64, target: &mut [u8]) -> Result<(), Error> {
-        self.must_hold(offset, target.len() as u64, "a header")?;
+        self.must_hold(offset, target.len() as u64, catalogue::A_HEADER)?;
         (self.read)(offset, target)
     }
 
@@ -35,13 +37,16 @@ impl ImageFile<'_> {
     }
 
     /// Refuses what reaches past the file's end.
-    fn must_hold(&self, offset: u64, length: u64, what: &str) -> Result<(), Error> {
+    fn must_hold(&self, offset: u64, length: u64, what: Message) -> Result<(), Error> {
         if offset.checked_add(length).is_some_and(|end| end <= self.size_bytes) {
             return Ok(());
         }
-        Err(damaged(format!(
-            "{what} of {length} bytes at {offset} reaches past the file's end at {}",
-            self.size_bytes
+        Err(damaged(statement!(
+            catalogue::PAST_FILE_END,
+            what = what,
+            length = length,
+            offset = offset,
+            end = self.size_bytes
         )))
     }
 
@@ -51,7 +56,12 @@ impl ImageFile<'_> {
     }
 
     /// Bytes that the file holds: no memory is taken for others.
-    pub(crate) fn bytes(&mut self, offset: u64, length: u64, what: &str) -> Result<Vec<u8>, Error> {
+    pub(crate) fn bytes(
+        &mut self,
+        offset: u64,
+        length: u64,
+        what: Message,
+    ) -> Result<Vec<u8>, Error> {
         self.must_hold(offset, length, what)?;
         let mut bytes = vec![0; length as usize];
         (self.read)(offset, &mut bytes)?;
@@ -60,38 +70,39 @@ impl ImageFile<'_> {
 
     /// The bytes of a table, which no other overlaps.
     pub(crate) fn table(&mut self, offset: u64, length: u64) -> Result<Vec<u8>, Error> {
-        self.must_hold(offset, length, "a table")?;
+        self.must_hold(offset, length, catalogue::IMAGE_TABLE)?;
         self.tables_bytes += length;
         if self.tables_bytes > TABLES_BYTES_MAX {
-            let text = format!("its tables take more than {TABLES_BYTES_MAX} bytes");
+            let text = statement!(catalogue::TABLES_TOO_LARGE, tables_bytes_max = TABLES_BYTES_MAX);
             return Err(Error::new(ErrorKind::Refused, text));
         }
         self.keep(offset, length);
-        self.bytes(offset, length, "a table")
+        self.bytes(offset, length, catalogue::IMAGE_TABLE)
     }
 
     /// Refuses tables that overlap, and data in them or past the file's end. `data_bytes` is how
     /// long what an entry names is.
     pub(crate) fn check(&mut self, map: &ImageMap, data_bytes: u64) -> Result<(), Error> {
         if map.size_bytes > SIZE_BYTES_MAX {
-            return Err(damaged(format!("a disk of {} bytes", map.size_bytes)));
+            return Err(damaged(statement!(catalogue::DISK_BYTES, bytes = map.size_bytes)));
         }
         self.ranges.sort_unstable();
         if let Some(two) = self.ranges.windows(2).find(|two| two[1].0 < two[0].1) {
-            return Err(damaged(format!("tables overlap at {}", two[1].0)));
+            return Err(damaged(statement!(catalogue::TABLES_OVERLAP, offset = two[1].0)));
         }
         let entries = map.tables.iter().flatten().flat_map(|table| &table.entries);
         for entry in entries {
             let Some((offset, length)) = map.range(*entry, data_bytes) else { continue };
             if offset >= self.size_bytes {
-                return Err(damaged(format!(
-                    "data at {offset} lie past the file's end at {}",
-                    self.size_bytes
+                return Err(damaged(statement!(
+                    catalogue::DATA_PAST_END,
+                    offset = offset,
+                    end = self.size_bytes
                 )));
             }
             let next = self.ranges.partition_point(|range| range.1 <= offset);
             if self.ranges.get(next).is_some_and(|range| range.0 < offset + length) {
-                return Err(damaged(format!("data at {offset} lie in a table")));
+                return Err(damaged(statement!(catalogue::DATA_IN_TABLE, offset = offset)));
             }
         }
         Ok(())

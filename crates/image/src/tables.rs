@@ -13,7 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use block::{Error, ErrorKind, SECTOR_BYTES};
+use words::statement;
 
+use crate::catalogue;
 use crate::map::{ClusterLocation, Entry, ImageMap, Table, damaged};
 use crate::source::{ImageFile, high64};
 
@@ -89,7 +91,7 @@ impl Counts {
     ) -> Result<Counts, Error> {
         let bytes = u64::from(place.table_clusters) * cluster_bytes;
         if place.order > 6 || bytes == 0 || bytes > COUNT_TABLE_BYTES_MAX {
-            let text = format!("a table of {bytes} bytes for counts of 2^{} bits", place.order);
+            let text = statement!(catalogue::COUNT_TABLE, bytes = bytes, bits = place.order);
             return Err(damaged(text));
         }
         aligned(place.table_offset, cluster_bytes)?;
@@ -217,13 +219,15 @@ impl Tables {
         for same in named.chunk_by(|one, other| one.0 == other.0) {
             let ((cluster, is_whole), times) = (same[same.len() - 1], same.len() as u64);
             if is_whole && times > 1 {
-                return Err(damaged(format!("two things lie in the cluster {cluster}")));
+                return Err(damaged(statement!(catalogue::CLUSTER_SHARED, cluster = cluster)));
             }
             let count = self.count(cluster);
             if count < times {
-                return Err(damaged(format!(
-                    "the cluster {cluster} is named {times} times, and its count is {count}; \
-                    `qemu-img check -r all` puts counts right"
+                return Err(damaged(statement!(
+                    catalogue::COUNT_DIFFERS,
+                    cluster = cluster,
+                    times = times,
+                    count = count
                 )));
             }
         }
@@ -471,7 +475,7 @@ impl Tables {
 }
 
 fn full() -> Error {
-    Error::new(ErrorKind::NoSpace, "there is no room for another cluster of the image")
+    Error::new(ErrorKind::NoSpace, catalogue::NO_CLUSTER_ROOM)
 }
 
 /// So many bits of an entry, below those of the length, hold a packed cluster's place.
@@ -483,7 +487,11 @@ pub(crate) fn packed_place_bits(cluster_bits: u32) -> u32 {
 pub(crate) fn aligned(offset: u64, cluster_bytes: u64) -> Result<(), Error> {
     match offset.is_multiple_of(cluster_bytes) {
         true => Ok(()),
-        false => Err(damaged(format!("{offset} is no whole cluster of {cluster_bytes} bytes"))),
+        false => Err(damaged(statement!(
+            catalogue::NO_WHOLE_CLUSTER,
+            offset = offset,
+            cluster_bytes = cluster_bytes
+        ))),
     }
 }
 

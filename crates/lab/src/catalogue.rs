@@ -193,4 +193,68 @@ words::catalogue! {
         "別々の測定のシャードです: {other} は別の測定のものです";
     NO_SLURM: "{program} is not there: on a machine of the cluster: apt-get install slurm-client; without Slurm the shards can be run one by one (raidloom run --shard)",
         "{program} がありません。クラスターのマシンで apt-get install slurm-client。Slurm がなければシャードを 1 つずつ実行できます(raidloom run --shard)";
+
+    // Shards and jobs.
+    SHARD_EXPECTED: "`{text}` is no shard; expected one of so many, such as 2/8",
+        "`{text}` はシャードではありません。2/8 のように指定してください";
+    RACE_UNCUT: "its race drops configurations by the trials of all; [trials] design = \"full\" measures them all",
+        "予選が全体の試行で構成を落とします。[trials] design = \"full\" なら全部測定します";
+    DECIDED_UNCUT: "it goes on until it is decided, by the trials of all",
+        "全体の試行で判定できるまで続きます";
+    BUDGET_UNCUT: "its budget counts the trials of all; leave [budget] out",
+        "予算が全体の試行を数えます。[budget] を外してください";
+    BLOCKS_UNCUT: "the plan has {blocks} blocks, and a block of measured trials stays on one machine: cut it into so many parts at most",
+        "プランは {blocks} ブロックで、実測のブロックは 1 台のマシンに留まります。分割はその数までにしてください";
+    PLAN_UNCUT: "this plan cannot be cut into parts: {because}",
+        "このプランは分割できません: {because}";
+    SHARDS_ON_SLURM: "--on slurm, {shards} shards: {reason}",
+        "--on slurm、{shards} シャード: {reason}";
+    FOLDER_OF_JOB: "{folder} is that of job {jobs}; look at it (raidloom run watch {folder}), go on with it (raidloom run --on slurm --resume {folder}) or choose another folder",
+        "{folder} はジョブ {jobs} のものです。見る(raidloom run watch {folder})か、続ける(raidloom run --on slurm --resume {folder})か、別のフォルダーを指定してください";
+    NO_FOLDER_OF_SLURM: "{shown} is no folder of `raidloom run --on slurm`; a run or shard by itself goes on with: raidloom run --resume {shown}",
+        "{shown} は `raidloom run --on slurm` のフォルダーではありません。測定やシャード単独なら次で続けられます: raidloom run --resume {shown}";
+    ALL_SHARDS_DONE: "{shown}: every shard is finished, under way or in the queue",
+        "{shown}: どのシャードも完了、実行中、または待機中です";
+    SBATCH_SAID: "sbatch said `{said}` instead of a number",
+        "sbatch の出力が番号でなく `{said}` です";
+    SHARD_IN_TWO_FOLDERS: "{folder}: shard {shard} is there more than once: {one}, {other}",
+        "{folder}: シャード {shard} が複数あります: {one}、{other}";
+
+    // What does not go together in a plan.
+    IMAGE_DOES_NOT_FIT: "an image of {image} does not fit into {outer} on a device of {size}: make it smaller",
+        "{image} のイメージは {size} のデバイス上の {outer} に収まりません。小さくしてください";
+    IMAGE_TOO_LARGE_FOR: "an image of {image} is too large for a file of {outer}, which has less than 4GiB",
+        "{image} のイメージは、4GiB 未満しか置けない {outer} のファイルには大きすぎます";
+    LEAF_NOT_MODELLED: "{leaf}: a guest lives in modelled time, and a file or device does not: give it members of models, and caches in ram:",
+        "{leaf}: ゲストはモデル時間で動きますが、ファイルやデバイスは違います。メンバーはモデル、キャッシュは ram: にしてください";
+    CACHE_OVER_MD: "raidloom's cache lies over raidloom's arrays, not over the guest's own md: leave one of them out with [[skip]]",
+        "raidloom のキャッシュは raidloom のアレイの上に置くもので、ゲストの md の上には置けません。どちらかを [[skip]] で外してください";
+    NO_LOG_OF_LEVEL: "{level} has no partial parity log; raid5 has",
+        "部分パリティログは raid5 だけで、{level} にはありません";
+    IS_NO_FOLDER: "{stack}: it is no folder", "{stack}: フォルダーではありません";
+    NOTHING_CUTS: "nothing was named that makes power cuts",
+        "電源断を起こすものが指定されていません";
+    NOTHING_IN_GUEST: "nothing was named that measures inside a guest",
+        "ゲスト内で測定するものが指定されていません";
+    NOTHING_SERVES: "nothing was named that serves a stack to the kernel",
+        "スタックをカーネルに提供するものが指定されていません";
+    OTHER_CLOCK: "{path}:{line}: this trial has the {own} clock, and the plan runs its configuration ({label}) on the {planned} clock; the file was changed, or is of another run",
+        "{path}:{line}: この試行の時計は{own}ですが、プランではこの構成({label})は{planned}です。ファイルが変更されたか、別の測定のものです";
+    VIRTUAL_CLOCK: "virtual", "モデル時間";
+    WALL_CLOCK: "wall", "実時間";
+    SUITE_SAID_NOTHING: "it said nothing", "出力はありません";
+    SUITE_WORK_ENDED: "the work in the guest ended with {status}: {last}",
+        "ゲスト内の作業が {status} で終了しました: {last}";
+    SUITE_IN_GUEST_SAID: "what the suite in the guest said", "ゲスト内のスイートの出力";
+    TASK_OF_GUEST: "the task of a guest", "ゲストへの指示";
+    TASK_WITHOUT_WORK: "the task of a guest names no work", "ゲストへの指示に作業がありません";
+    STANDARD_OUTPUT: "standard output", "標準出力";
+
+    // A kept state and its log.
+    DRIVES_DIFFER: "its drives have {own} bytes, and those of {log_name} {sizes}: the two do not belong together",
+        "ドライブは {own} バイト、{log_name} のものは {sizes} バイトで、組み合わせが違います";
+    STATE_EVENTS: "it is behind {own} events, and {log_name} has {events}: the two do not belong together",
+        "{own} イベントの後の状態ですが、{log_name} は {events} イベントで、組み合わせが違います";
+    UNIT_BYTES_EXPECTED: "unit_bytes {bytes}: expected a power of two from 512 on",
+        "unit_bytes {bytes}: 512 以上の 2 の累乗にしてください";
 }

@@ -17,6 +17,9 @@ use host::Error;
 use results::course::Course;
 use results::{Clock, Plan};
 use serde::{Deserialize, Serialize};
+use words::{Text, statement};
+
+use crate::catalogue;
 
 /// Which part of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,14 +65,14 @@ impl fmt::Display for Shard {
 }
 
 impl FromStr for Shard {
-    type Err = String;
+    type Err = Text;
 
-    fn from_str(text: &str) -> Result<Shard, String> {
+    fn from_str(text: &str) -> Result<Shard, Text> {
         let numbers = text.split_once('/');
         let numbers = numbers.and_then(|(one, all)| Some((one.parse().ok()?, all.parse().ok()?)));
         match numbers {
             Some((number, count)) if (1..=count).contains(&number) => Ok(Shard { number, count }),
-            _ => Err(format!("`{text}` is no shard; expected one of so many, such as 2/8")),
+            _ => Err(statement!(catalogue::SHARD_EXPECTED, text = text)),
         }
     }
 }
@@ -93,31 +96,26 @@ impl Shard {
     /// blocks of measured trials.
     pub(crate) fn check(self, plan: &Plan) -> Result<(), Error> {
         match Shard::uncut(plan, self.count) {
-            Some(reason) => Err(Error::usage(format!("--shard {self}: {reason}"))),
+            Some(reason) => Err(Error::usage(reason).at(format!("--shard {self}"))),
             None => Ok(()),
         }
     }
 
     /// Why a plan cannot be cut into so many parts; nothing where it can.
-    pub(crate) fn uncut(plan: &Plan, count: u32) -> Option<String> {
+    pub(crate) fn uncut(plan: &Plan, count: u32) -> Option<Text> {
         let course = Course::new(plan, &[]);
         let because = if course.is_race() {
-            "its race drops configurations by the trials of all; [trials] design = \"full\" \
-             measures them all"
+            catalogue::RACE_UNCUT
         } else if course.is_until_decided() {
-            "it goes on until it is decided, by the trials of all"
+            catalogue::DECIDED_UNCUT
         } else if !course.budget().is_default() {
-            "its budget counts the trials of all; leave [budget] out"
+            catalogue::BUDGET_UNCUT
         } else if count > plan.blocks && is_measured(plan) {
-            return Some(format!(
-                "the plan has {} blocks, and a block of measured trials stays on one machine: cut \
-                it into so many parts at most",
-                plan.blocks
-            ));
+            return Some(statement!(catalogue::BLOCKS_UNCUT, blocks = plan.blocks));
         } else {
             return None;
         };
-        Some(format!("this plan cannot be cut into parts: {because}"))
+        Some(statement!(catalogue::PLAN_UNCUT, because = because))
     }
 
     /// All parts of a run that is cut into so many.
@@ -164,10 +162,8 @@ mod tests {
         }
         for wrong in ["", "0/8", "9/8", "1/0", "1", "a/2", "1/2/3", "-1/2"] {
             let error = wrong.parse::<Shard>().unwrap_err();
-            assert_eq!(
-                error,
-                format!("`{wrong}` is no shard; expected one of so many, such as 2/8")
-            );
+            let expected = format!("`{wrong}` is no shard; expected one of so many, such as 2/8");
+            assert_eq!(error.english(), expected);
         }
     }
 }

@@ -87,11 +87,12 @@ impl ShardSet {
             }
             plan.get_or_insert_with(|| read.plan.clone());
             if let Some((other, _)) = parts.insert(shard.number(), (path.clone(), read)) {
-                return Err(Error::usage(format!(
-                    "{}: shard {shard} is there more than once: {}, {}",
-                    folder.display(),
-                    other.display(),
-                    path.display()
+                return Err(Error::usage(statement!(
+                    catalogue::SHARD_IN_TWO_FOLDERS,
+                    folder = folder.display(),
+                    shard = shard.to_string(),
+                    one = other.display(),
+                    other = path.display()
                 )));
             }
         }

@@ -1,7 +1,9 @@
 //! Which version a header has, and where that is read.
 
 use block::{Error, ErrorKind};
+use words::statement;
 
+use crate::catalogue;
 use crate::header::{LuksHeader, ReadBytes};
 use crate::luks1::MAGIC;
 use crate::slot::KeySlot;
@@ -23,7 +25,7 @@ impl LuksHeader {
             (true, 1) => luks1::read(read)?,
             (true, 2) | (false, _) => luks2::read(read)?,
             (true, version) => {
-                let text = format!("LUKS version {version} is not known; 1 and 2 are");
+                let text = statement!(catalogue::VERSION_UNKNOWN, version = version);
                 return Err(Error::new(ErrorKind::Unsupported, text));
             }
         };

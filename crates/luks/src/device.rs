@@ -14,8 +14,10 @@ use block::{
     Blocking, Buf, BufMut, Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Info,
     Lease, Node, Op, Reactor, Request, ReturnedBuffer, Slots, Support, TracedChannel,
 };
+use words::{Text, statement};
 use zeroize::Zeroizing;
 
+use crate::catalogue;
 use crate::cipher::SectorCipher;
 use crate::header::LuksHeader;
 use crate::secret::Passphrase;
@@ -81,34 +83,35 @@ fn info(header: &LuksHeader, below: &Info, discard: bool) -> Result<Info, Error>
     let segment = &header.segment;
     let block_bytes = segment.sector_bytes.max(below.block_bytes);
     let block = u64::from(block_bytes);
-    let invalid = |text: String| Error::new(ErrorKind::Invalid, text);
+    let invalid = |text: Text| Error::new(ErrorKind::Invalid, text);
     if block_bytes > below.block_bytes && !below.read_only {
-        return Err(invalid(format!(
-            "its sectors have {block_bytes} bytes, the blocks of the device below {}, so that a \
-            crash may tear one; give its files the same (file:PATH?block={block_bytes})",
-            below.block_bytes
+        return Err(invalid(statement!(
+            catalogue::SECTORS_TORN,
+            block_bytes = block_bytes,
+            below = below.block_bytes
         )));
     }
     if !segment.offset_bytes.is_multiple_of(block) {
-        return Err(invalid(format!(
-            "the data begin at {}, which is no whole block of {block} bytes",
-            segment.offset_bytes
+        return Err(invalid(statement!(
+            catalogue::DATA_MISALIGNED,
+            offset = segment.offset_bytes,
+            block = block
         )));
     }
     let room = below.size_bytes.saturating_sub(segment.offset_bytes);
     let size_bytes = segment.size_bytes.unwrap_or(room / block * block);
     if size_bytes == 0 || size_bytes > room || !size_bytes.is_multiple_of(block) {
-        return Err(invalid(format!(
-            "data of {} bytes at {} do not fit a device of {} bytes",
-            segment.size_bytes.map_or("no".to_owned(), |bytes| bytes.to_string()),
-            segment.offset_bytes,
-            below.size_bytes
+        return Err(invalid(statement!(
+            catalogue::DATA_DO_NOT_FIT,
+            size = segment.size_bytes.map_or("no".to_owned(), |bytes| bytes.to_string()),
+            offset = segment.offset_bytes,
+            device = below.size_bytes
         )));
     }
     let takes_discards = discard && below.discard != DiscardSupport::None;
     let max_request_bytes = below.max_request_bytes / block_bytes * block_bytes;
     if max_request_bytes == 0 {
-        return Err(invalid(format!("requests below are shorter than a sector of {block} bytes")));
+        return Err(invalid(statement!(catalogue::REQUESTS_TOO_SHORT, block = block)));
     }
     Ok(Info {
         size_bytes,
@@ -289,9 +292,7 @@ impl LuksHeader {
 /// Reads what a header is in, wherever its bytes lie.
 fn header_bytes(channel: &mut Blocking, offset: u64, target: &mut [u8]) -> Result<(), Error> {
     channel.read_bytes(offset, target).map_err(|error| match error.kind() {
-        ErrorKind::OutOfRange => {
-            Error::new(ErrorKind::OutOfRange, "the header reaches past the device's end")
-        }
+        ErrorKind::OutOfRange => Error::new(ErrorKind::OutOfRange, catalogue::PAST_THE_END),
         _ => error,
     })
 }

@@ -14,6 +14,9 @@ use block::{Error, ErrorKind};
 use serde_json::json;
 use zeroize::Zeroizing;
 
+use words::Message;
+
+use crate::catalogue;
 use crate::cipher::SectorTweak;
 use crate::hash::HashName;
 use crate::header::KeyDigest;
@@ -82,12 +85,12 @@ impl ContainerFormat {
         passphrase: &Passphrase,
         random: &mut dyn FnMut(&mut [u8]) -> Result<(), Error>,
     ) -> Result<Vec<u8>, Error> {
-        let invalid = |text: &str| Error::new(ErrorKind::Invalid, text);
+        let invalid = |text: Message| Error::new(ErrorKind::Invalid, text);
         if passphrase.bytes().is_empty() {
-            return Err(invalid("the passphrase is empty"));
+            return Err(invalid(catalogue::PASSPHRASE_EMPTY));
         }
         if !matches!(self.sector_bytes, 512 | 1024 | 2048 | 4096) {
-            return Err(invalid("sectors of a container have 512, 1024, 2048 or 4096 bytes"));
+            return Err(invalid(catalogue::SECTOR_SIZES));
         }
         let mut key = Zeroizing::new(vec![0; KEY_BYTES_MAX]);
         random(&mut key)?;

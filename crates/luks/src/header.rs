@@ -2,13 +2,15 @@
 //! is the one, and a segment of data.
 
 use block::{Error, ErrorKind};
+use words::statement;
 use zeroize::Zeroizing;
 
+use crate::catalogue;
 use crate::cipher::{SectorCipher, SectorTweak};
 use crate::hash::HashName;
+use crate::refusal::damaged;
 use crate::secret::{Passphrase, VolumeKey};
 use crate::slot::{Derivation, KeySlot};
-use crate::words::damaged;
 
 /// LUKS1 has the shortest digests, SHA-512 makes the longest.
 const DIGEST_BYTES_MIN: usize = 20;
@@ -39,7 +41,7 @@ impl KeyDigest {
         Derivation::Pbkdf2 { hash, iterations: self.iterations, salt }.check()?;
         let length = self.digest.len();
         if !(DIGEST_BYTES_MIN..=DIGEST_BYTES_MAX).contains(&length) {
-            return Err(damaged(&format!("a digest of {length} bytes")));
+            return Err(damaged(statement!(catalogue::DIGEST_LENGTH, length = length)));
         }
         Ok(())
     }
@@ -122,7 +124,7 @@ impl LuksHeader {
                 }
             }
         }
-        Err(Error::new(ErrorKind::Permission, "no key slot opens with this passphrase"))
+        Err(Error::new(ErrorKind::Permission, catalogue::NO_SLOT_OPENS))
     }
 
     /// What encrypts the data.
@@ -130,6 +132,6 @@ impl LuksHeader {
         let segment = &self.segment;
         let bytes = segment.sector_bytes as usize;
         SectorCipher::new(key.bytes(), segment.tweak, bytes, segment.first_sector)
-            .ok_or_else(|| damaged(&format!("a key of {} bytes", key.bytes().len())))
+            .ok_or_else(|| damaged(statement!(catalogue::KEY_LENGTH, bytes = key.bytes().len())))
     }
 }

@@ -10,6 +10,7 @@
 //! Keys are wiped when they are dropped, and nothing prints them. A header is bytes from a
 //! stranger: all of it is bounded before anything is computed from it.
 
+mod catalogue;
 mod cipher;
 mod decode;
 mod device;
@@ -18,9 +19,9 @@ mod hash;
 mod header;
 mod luks1;
 mod luks2;
+mod refusal;
 mod secret;
 mod slot;
-mod words;
 
 pub use device::{LuksDevice, LuksOptions};
 pub use format::{ContainerFormat, DATA_OFFSET_BYTES, PassphraseCost};

@@ -2,12 +2,14 @@
 //! Specification 1.2.3, figures 1 and 2).
 
 use block::{Error, SECTOR_BYTES};
+use words::statement;
 
+use crate::catalogue;
 use crate::cipher::SectorTweak;
 use crate::hash::HashName;
 use crate::header::{DataSegment, KeyDigest, LuksHeader, ReadBytes};
+use crate::refusal::{damaged, unknown};
 use crate::slot::{Derivation, KeySlot};
-use crate::words::{damaged, unknown};
 
 /// How a container of either version begins.
 pub(crate) const MAGIC: &[u8; 6] = b"LUKS\xba\xbe";
@@ -35,9 +37,10 @@ pub(crate) fn read(read: &mut ReadBytes<'_>) -> Result<LuksHeader, Error> {
     read(0, &mut bytes)?;
     let name = |at: usize| text(&bytes[at..at + NAME_BYTES]);
     let cipher = format!("{}-{}", name(CIPHER_NAME)?, name(CIPHER_MODE)?);
-    let tweak = SectorTweak::from_name(&cipher).ok_or_else(|| unknown("cipher", &cipher))?;
+    let tweak =
+        SectorTweak::from_name(&cipher).ok_or_else(|| unknown(catalogue::CIPHER, &cipher))?;
     let hash_name = name(HASH_NAME)?;
-    let hash = HashName::from_name(hash_name).ok_or_else(|| unknown("hash", hash_name))?;
+    let hash = HashName::from_name(hash_name).ok_or_else(|| unknown(catalogue::HASH, hash_name))?;
     let key_bytes = number(&bytes, KEY_BYTES) as usize;
     let payload_bytes = u64::from(number(&bytes, PAYLOAD_SECTORS)) * SECTOR_BYTES;
     let mut slots = Vec::new();
@@ -46,7 +49,7 @@ pub(crate) fn read(read: &mut ReadBytes<'_>) -> Result<LuksHeader, Error> {
         match number(slot, 0) {
             SLOT_INACTIVE => continue,
             SLOT_ACTIVE => (),
-            _ => return Err(damaged(&format!("slot {index} is neither active nor inactive"))),
+            _ => return Err(damaged(statement!(catalogue::SLOT_STATE, index = index))),
         }
         let offset_bytes = u64::from(number(slot, 40)) * SECTOR_BYTES;
         let stripes = number(slot, 44);
@@ -96,5 +99,5 @@ fn number(bytes: &[u8], at: usize) -> u32 {
 /// Text up to its first zero byte.
 pub(crate) fn text(bytes: &[u8]) -> Result<&str, Error> {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-    std::str::from_utf8(&bytes[..end]).map_err(|_| damaged("a name is no text"))
+    std::str::from_utf8(&bytes[..end]).map_err(|_| damaged(catalogue::NAME_NO_TEXT))
 }

@@ -14,13 +14,15 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use block::{Error, ErrorKind, SECTOR_BYTES};
 use serde::Deserialize;
+use words::statement;
 
+use crate::catalogue;
 use crate::cipher::{SECTOR_BYTES_MAX, SectorTweak};
 use crate::hash::HashName;
 use crate::header::{DataSegment, KeyDigest, LuksHeader, ReadBytes};
 use crate::luks1::{MAGIC, text};
+use crate::refusal::{damaged, unknown};
 use crate::slot::{Derivation, KeySlot};
-use crate::words::{damaged, unknown};
 
 pub(crate) const HEAD_BYTES: usize = 4096;
 /// How the second copy begins.
@@ -78,7 +80,7 @@ pub(crate) fn read(read: &mut ReadBytes<'_>) -> Result<LuksHeader, Error> {
 }
 
 fn no_container() -> Error {
-    Error::new(ErrorKind::Invalid, "it is no LUKS container: it does not begin as one")
+    Error::new(ErrorKind::Invalid, catalogue::NO_CONTAINER)
 }
 
 fn copy_at(at: u64, magic: &[u8; 6], read: &mut ReadBytes<'_>) -> Result<Copy, Error> {
@@ -93,11 +95,11 @@ fn copy_at(at: u64, magic: &[u8; 6], read: &mut ReadBytes<'_>) -> Result<Copy, E
     };
     let size_bytes = long(HEADER_SIZE);
     if head[6..8] != [0, 2] || !COPY_BYTES.contains(&size_bytes) || long(OFFSET) != at {
-        return Err(damaged("its head makes no sense"));
+        return Err(damaged(catalogue::HEAD_WRONG));
     }
     let sequence = long(SEQUENCE);
     let name = text(&head[CHECKSUM_NAME..CHECKSUM_NAME + 32])?.to_owned();
-    let hash = HashName::from_name(&name).ok_or_else(|| unknown("checksum", &name))?;
+    let hash = HashName::from_name(&name).ok_or_else(|| unknown(catalogue::CHECKSUM, &name))?;
     // Piece by piece: where there is less than the head says, no more memory is taken than that.
     let mut json = Vec::new();
     for start in (HEAD_BYTES as u64..size_bytes).step_by(HEAD_BYTES) {
@@ -109,7 +111,7 @@ fn copy_at(at: u64, magic: &[u8; 6], read: &mut ReadBytes<'_>) -> Result<Copy, E
     let (checksum, rest) = rest.split_at(CHECKSUM_BYTES);
     let found = hash.of(&[start, &[0; CHECKSUM_BYTES], rest, &json]);
     if checksum[..found.len()] != found[..] {
-        return Err(damaged("its checksum is another"));
+        return Err(damaged(catalogue::CHECKSUM_DIFFERS));
     }
     let end = json.iter().position(|&byte| byte == 0).unwrap_or(json.len());
     json.truncate(end);
@@ -201,21 +203,18 @@ struct Requirements {
 
 fn decode(copy: &Copy) -> Result<LuksHeader, Error> {
     let metadata: Metadata = serde_json::from_slice(&copy.json)
-        .map_err(|error| damaged(&format!("its JSON, line {}: no header", error.line())))?;
+        .map_err(|error| damaged(statement!(catalogue::JSON_NO_HEADER, line = error.line())))?;
     if let Some(requirement) = metadata.config.requirements.mandatory.first() {
-        return Err(unknown("requirement", requirement));
+        return Err(unknown(catalogue::REQUIREMENT, requirement));
     }
     let mut segments = metadata.segments.iter();
     let (Some((segment_name, segment)), None) = (segments.next(), segments.next()) else {
-        let text = format!("{} segments of data; one is known", metadata.segments.len());
+        let text = statement!(catalogue::SEGMENTS, count = metadata.segments.len());
         return Err(Error::new(ErrorKind::Unsupported, text));
     };
     let covering = |digest: &&Digest| digest.segments.iter().any(|covered| covered == segment_name);
-    let digest = metadata
-        .digests
-        .values()
-        .find(covering)
-        .ok_or_else(|| damaged("no digest of the data's key"))?;
+    let digest =
+        metadata.digests.values().find(covering).ok_or_else(|| damaged(catalogue::NO_DIGEST))?;
     let first_area = 2 * copy.size_bytes;
     let mut slots = Vec::new();
     for (name, slot) in &metadata.keyslots {
@@ -225,11 +224,11 @@ fn decode(copy: &Copy) -> Result<LuksHeader, Error> {
         }
         let number = whole(name)? as u32;
         let slot = key_slot(number, slot, first_area)
-            .map_err(|error| error.at(format!("slot {number}")))?;
+            .map_err(|error| error.at(statement!(catalogue::SLOT_NUMBER, number = number)))?;
         slots.push((metadata.keyslots[name].priority.unwrap_or(1), slot));
     }
     if slots.len() > SLOT_COUNT {
-        return Err(damaged(&format!("{} key slots", slots.len())));
+        return Err(damaged(statement!(catalogue::SLOT_COUNT, count = slots.len())));
     }
     slots.sort_by_key(|(priority, slot)| (std::cmp::Reverse(*priority), slot.number));
     Ok(LuksHeader {
@@ -243,14 +242,14 @@ fn decode(copy: &Copy) -> Result<LuksHeader, Error> {
 
 fn key_slot(number: u32, slot: &Slot, first_area: u64) -> Result<KeySlot, Error> {
     let (Some(stripes), Some(area), Some(kdf)) = (&slot.af, &slot.area, &slot.kdf) else {
-        return Err(unknown("kind of slot", &slot.r#type));
+        return Err(unknown(catalogue::KIND_OF_SLOT, &slot.r#type));
     };
     if slot.r#type != "luks2" {
-        return Err(unknown("kind of slot", &slot.r#type));
+        return Err(unknown(catalogue::KIND_OF_SLOT, &slot.r#type));
     }
     let offset_bytes = whole(&area.offset)?;
     if offset_bytes < first_area || !offset_bytes.is_multiple_of(SECTOR_BYTES) {
-        return Err(damaged("its area lies in the header"));
+        return Err(damaged(catalogue::AREA_IN_HEADER));
     }
     Ok(KeySlot {
         number,
@@ -267,7 +266,7 @@ fn key_slot(number: u32, slot: &Slot, first_area: u64) -> Result<KeySlot, Error>
 
 fn derivation(kdf: &Kdf) -> Result<Derivation, Error> {
     let salt = binary(&kdf.salt)?;
-    let said = |number: Option<u32>| number.ok_or_else(|| damaged("a derivation lacks a number"));
+    let said = |number: Option<u32>| number.ok_or_else(|| damaged(catalogue::DERIVATION_LACKS));
     let algorithm = match kdf.r#type.as_str() {
         "pbkdf2" => {
             let name = kdf.hash.as_deref().unwrap_or_default();
@@ -276,7 +275,7 @@ fn derivation(kdf: &Kdf) -> Result<Derivation, Error> {
         }
         "argon2i" => Algorithm::Argon2i,
         "argon2id" => Algorithm::Argon2id,
-        other => return Err(unknown("derivation of keys", other)),
+        other => return Err(unknown(catalogue::KEY_DERIVATION, other)),
     };
     Ok(Derivation::Argon2 {
         algorithm,
@@ -289,13 +288,13 @@ fn derivation(kdf: &Kdf) -> Result<Derivation, Error> {
 
 fn data_segment(segment: &Segment) -> Result<DataSegment, Error> {
     if segment.r#type != "crypt" {
-        return Err(unknown("kind of segment", &segment.r#type));
+        return Err(unknown(catalogue::KIND_OF_SEGMENT, &segment.r#type));
     }
     if let Some(flag) = segment.flags.first() {
-        return Err(unknown("flag of a segment", flag));
+        return Err(unknown(catalogue::FLAG_OF_SEGMENT, flag));
     }
     if segment.integrity.is_some() {
-        let text = "its data carry tags of integrity, which are not known";
+        let text = catalogue::INTEGRITY_TAGS;
         return Err(Error::new(ErrorKind::Unsupported, text));
     }
     let size_bytes = match segment.size.as_str() {
@@ -305,7 +304,7 @@ fn data_segment(segment: &Segment) -> Result<DataSegment, Error> {
     let bytes = segment.sector_size;
     if !(SECTOR_BYTES as u32..=SECTOR_BYTES_MAX as u32).contains(&bytes) || !bytes.is_power_of_two()
     {
-        return Err(damaged(&format!("sectors of {bytes} bytes")));
+        return Err(damaged(statement!(catalogue::SECTOR_LENGTH, bytes = bytes)));
     }
     Ok(DataSegment {
         offset_bytes: whole(&segment.offset)?,
@@ -318,7 +317,7 @@ fn data_segment(segment: &Segment) -> Result<DataSegment, Error> {
 
 fn key_digest(digest: &Digest) -> Result<KeyDigest, Error> {
     if digest.r#type != "pbkdf2" {
-        return Err(unknown("kind of digest", &digest.r#type));
+        return Err(unknown(catalogue::KIND_OF_DIGEST, &digest.r#type));
     }
     let digest = KeyDigest {
         hash: hash(&digest.hash)?,
@@ -334,17 +333,17 @@ fn key_digest(digest: &Digest) -> Result<KeyDigest, Error> {
 fn whole(text: &str) -> Result<u64, Error> {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
     let number = is_plain.then(|| text.parse().ok()).flatten();
-    number.ok_or_else(|| damaged("a number is none"))
+    number.ok_or_else(|| damaged(catalogue::HEADER_NO_NUMBER))
 }
 
 fn hash(name: &str) -> Result<HashName, Error> {
-    HashName::from_name(name).ok_or_else(|| unknown("hash", name))
+    HashName::from_name(name).ok_or_else(|| unknown(catalogue::HASH, name))
 }
 
 fn tweak(cipher: &str) -> Result<SectorTweak, Error> {
-    SectorTweak::from_name(cipher).ok_or_else(|| unknown("cipher", cipher))
+    SectorTweak::from_name(cipher).ok_or_else(|| unknown(catalogue::CIPHER, cipher))
 }
 
 fn binary(text: &str) -> Result<Vec<u8>, Error> {
-    BASE64_STANDARD.decode(text).map_err(|_| damaged("bytes that are no base64"))
+    BASE64_STANDARD.decode(text).map_err(|_| damaged(catalogue::NO_BASE64))
 }

@@ -2,12 +2,14 @@
 
 use argon2::{Algorithm, Argon2, Params, Version};
 use block::{Error, ErrorKind, size_text};
+use words::{Text, statement};
 use zeroize::Zeroizing;
 
+use crate::catalogue;
 use crate::cipher::{SectorCipher, SectorTweak};
 use crate::hash::HashName;
+use crate::refusal::damaged;
 use crate::secret::{FillRandom, KEY_BYTES_MAX, Passphrase};
-use crate::words::damaged;
 
 /// The most memory that Argon2 may want, in bytes: what cryptsetup allows.
 const ARGON2_BYTES_MAX: u64 = 4 << 30;
@@ -32,30 +34,40 @@ pub(crate) enum Derivation {
 impl Derivation {
     /// Refuses what would take for ever, or memory that nobody has.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let refused = |text: String| Err(Error::new(ErrorKind::Refused, text));
+        let refused = |text: Text| Err(Error::new(ErrorKind::Refused, text));
         match self {
-            Derivation::Pbkdf2 { iterations: 0, .. } => Err(damaged("PBKDF2 with no iteration")),
+            Derivation::Pbkdf2 { iterations: 0, .. } => Err(damaged(catalogue::NO_ITERATION)),
             Derivation::Pbkdf2 { iterations, .. } if *iterations > ITERATIONS_MAX => {
-                refused(format!("{iterations} iterations of PBKDF2; at most {ITERATIONS_MAX}"))
+                refused(statement!(
+                    catalogue::ITERATIONS,
+                    iterations = *iterations,
+                    iterations_max = ITERATIONS_MAX
+                ))
             }
             Derivation::Pbkdf2 { .. } => Ok(()),
             Derivation::Argon2 { memory_kib, .. } if self.memory_bytes() > ARGON2_BYTES_MAX => {
-                refused(format!(
-                    "Argon2 wants {memory_kib} KiB of memory; at most {}",
-                    size_text(ARGON2_BYTES_MAX)
+                refused(statement!(
+                    catalogue::ARGON2_MEMORY,
+                    memory_kib = *memory_kib,
+                    most = size_text(ARGON2_BYTES_MAX)
                 ))
             }
-            Derivation::Argon2 { parallelism, .. } if *parallelism > PARALLELISM_MAX => refused(
-                format!("a parallelism of {parallelism} in Argon2; at most {PARALLELISM_MAX}"),
-            ),
+            Derivation::Argon2 { parallelism, .. } if *parallelism > PARALLELISM_MAX => {
+                refused(statement!(
+                    catalogue::ARGON2_PARALLELISM,
+                    parallelism = *parallelism,
+                    parallelism_max = PARALLELISM_MAX
+                ))
+            }
             Derivation::Argon2 { passes, .. }
                 if u64::from(*passes).saturating_mul(self.memory_bytes())
                     > ARGON2_WORK_BYTES_MAX =>
             {
-                refused(format!(
-                    "{passes} passes of Argon2 over {}; at most {} altogether",
-                    size_text(self.memory_bytes()),
-                    size_text(ARGON2_WORK_BYTES_MAX)
+                refused(statement!(
+                    catalogue::ARGON2_WORK,
+                    passes = *passes,
+                    memory = size_text(self.memory_bytes()),
+                    most = size_text(ARGON2_WORK_BYTES_MAX)
                 ))
             }
             Derivation::Argon2 { .. } => self.argon2().map(drop),
@@ -72,10 +84,10 @@ impl Derivation {
 
     fn argon2(&self) -> Result<Argon2<'static>, Error> {
         let Derivation::Argon2 { algorithm, passes, memory_kib, parallelism, .. } = self else {
-            return Err(damaged("no Argon2"));
+            return Err(damaged(catalogue::NO_ARGON2));
         };
         let params = Params::new(*memory_kib, *passes, *parallelism, None)
-            .map_err(|wrong| damaged(&format!("Argon2: {wrong}")))?;
+            .map_err(|wrong| damaged(Text::verbatim(&wrong).at("Argon2")))?;
         Ok(Argon2::new(*algorithm, Version::V0x13, params))
     }
 
@@ -116,20 +128,27 @@ pub(crate) struct KeySlot {
 impl KeySlot {
     /// Refuses what no cryptsetup makes.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let at = |error: Error| error.at(format!("slot {}", self.number));
+        let at = |error: Error| error.at(statement!(catalogue::SLOT_NUMBER, number = self.number));
         self.derivation.check().map_err(at)?;
         let is_key = |bytes: usize| matches!(bytes, 32 | KEY_BYTES_MAX);
         if !is_key(self.key_bytes) || !is_key(self.area_key_bytes) {
-            let text = format!("a key of {} bytes; AES in XTS mode has 32 or 64", self.key_bytes);
+            let text = statement!(catalogue::KEY_OF_XTS, bytes = self.key_bytes);
             return Err(at(Error::new(ErrorKind::Unsupported, text)));
         }
         if self.stripes != STRIPES {
-            return Err(at(damaged(&format!("{} stripes, not {STRIPES}", self.stripes))));
+            return Err(at(damaged(statement!(
+                catalogue::STRIPES,
+                count = self.stripes,
+                stripes = STRIPES
+            ))));
         }
         if (self.area_bytes() as u64) > self.room_bytes {
-            let text =
-                format!("{} bytes of stripes in {} bytes", self.area_bytes(), self.room_bytes);
-            return Err(at(damaged(&text)));
+            let text = statement!(
+                catalogue::STRIPES_ROOM,
+                bytes = self.area_bytes(),
+                room = self.room_bytes
+            );
+            return Err(at(damaged(text)));
         }
         Ok(())
     }
@@ -152,7 +171,7 @@ impl KeySlot {
     fn cipher(&self, passphrase: &Passphrase) -> Result<SectorCipher, Error> {
         let key = self.derivation.key(passphrase, self.area_key_bytes)?;
         SectorCipher::new(&key, self.tweak, AREA_SECTOR_BYTES, 0)
-            .ok_or_else(|| damaged("no key of AES"))
+            .ok_or_else(|| damaged(catalogue::NO_AES_KEY))
     }
 
     /// What a passphrase makes of a key, in the slot's area. `random` fills all stripes but the

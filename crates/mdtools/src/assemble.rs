@@ -61,7 +61,7 @@ pub struct Group {
     /// What they lie on, in the same order.
     pub sources: Vec<GroupMember>,
     /// What they amount to, or why nothing can be made of them.
-    pub assembly: Result<Assembly, String>,
+    pub assembly: Result<Assembly, Text>,
 }
 
 /// How the text of an assembled array is to be.
@@ -227,7 +227,7 @@ impl Group {
     ///
     /// # Errors
     /// Why nothing can be made of the members at all.
-    pub fn absent_slots(&self) -> Result<Vec<usize>, String> {
+    pub fn absent_slots(&self) -> Result<Vec<usize>, Text> {
         let assembly = self.assembly.as_ref().map_err(Clone::clone)?;
         let newest = &self.candidates[assembly.newest].superblock;
         let is_held = |slot: usize| {

@@ -90,4 +90,43 @@ words::catalogue! {
         "(データまたは最初の複製に合わせました)";
     BYTES_NOT_RESTORED: "{count} bytes could not be restored", "{count} バイトは復元できません";
     MORE_PLACES: " and more places ({size} in all)", " ほか(合計 {size})";
+
+    // What is to be made.
+    METADATA_OF_MADE: "{name}: metadata={value}: an array that is made has superblocks of version 1.2; leave the word out",
+        "{name}: metadata={value}: 作るアレイのスーパーブロックはバージョン 1.2 です。この指定を外してください";
+    WRITING_SUPERBLOCK: "writing its superblock", "スーパーブロックの書き込み";
+    RANDOM_KEY: "random bytes for a key", "鍵用の乱数";
+    MADE_WITH_MISSING: "{layer}: an array is not made with a member missing",
+        "{layer}: メンバーが欠けたアレイは作りません";
+    IS_NO_ARRAY: "{layer}: it is no array", "{layer}: アレイではありません";
+    LAYOUT_OF_LEVEL: "layout {given}: expected {expected} for {level}",
+        "レイアウト {given}: {level} では {expected} です";
+    RAID0_LAYOUTS: "original or alternate", "original か alternate";
+    PARITY_LAYOUTS: "left-symmetric (ls), left-asymmetric (la), right-symmetric (rs), right-asymmetric (ra) or another of md's layouts",
+        "left-symmetric(ls)、left-asymmetric(la)、right-symmetric(rs)、right-asymmetric(ra)など md のレイアウト";
+    RAID10_LAYOUTS: "n2, f2, o2 or the like", "n2、f2、o2 など";
+    NO_LAYOUT_OF_LEVEL: "no layout: there is only one", "レイアウトの指定なし(1 つだけ)";
+    ERASING_SUPERBLOCK: "erasing its superblock", "スーパーブロックの消去";
+    READING_SUPERBLOCK: "{source}: reading its superblock", "{source}: スーパーブロックの読み込み";
+    READING_PARTITIONS: "{source}: reading its partition table",
+        "{source}: パーティションテーブルの読み込み";
+    SUPERBLOCK_DAMAGED: "{path}: its superblock of version {version} is damaged: {problem}",
+        "{path}: バージョン {version} のスーパーブロックが壊れています: {problem}";
+    NO_SUPERBLOCK: "{path}: no md superblock of version {version} on it",
+        "{path}: バージョン {version} の md スーパーブロックがありません";
+    NOT_PUT_BACK: "; what {source} held before could not be put back: {problem}",
+        "。{source} の元の内容を戻せませんでした: {problem}";
+
+    // What is found of lost arrays.
+    NOTHING_NAMED: "nothing was named", "何も指定されていません";
+    READING_IT: "{source}: reading it", "{source}: 読み込み";
+    SUPERBLOCK_DISPLACED: "{source}: a superblock is where no table of partitions has one: {at}",
+        "{source}: パーティションテーブルにない位置にスーパーブロックがあります: {at}";
+    ITS_SUPERBLOCK_DAMAGED: "its superblock of version {version} is damaged: {problem}",
+        "バージョン {version} のスーパーブロックが壊れています: {problem}";
+    WAS_BEING_WRITTEN: "it was being written to: what is missing may read wrong there",
+        "書き込み中でした。欠けた部分は正しく読めないかもしれません";
+    DOES_NOT_BELONG: "{source}: it does not belong to the others", "{source}: ほかのものと一緒のアレイではありません";
+    CLAIMED_BY_ANOTHER: "{own}: another one claims its place too",
+        "{own}: 同じ場所を名乗るものがほかにもあります";
 }

@@ -38,7 +38,7 @@ use host::guard::{Access, Guard, marked_ranges};
 use host::limits::Room;
 use host::{Error, facts};
 use stack::{BuildContext, NoFiles, OpenFiles, Stack};
-use words::{Text, statement};
+use words::{Message, Text, statement};
 
 /// What to make besides the format's own settings.
 #[derive(Clone, Debug)]
@@ -155,9 +155,10 @@ impl CreateMember {
             match (option.as_str(), value.as_str()) {
                 ("chunk" | "layout", _) | ("metadata", "1.2") => (),
                 ("metadata", _) => {
-                    return Err(Error::usage(format!(
-                        "{name}: metadata={value}: an array that is made has superblocks of \
-                        version 1.2; leave the word out"
+                    return Err(Error::usage(statement!(
+                        catalogue::METADATA_OF_MADE,
+                        name = name,
+                        value = value
                     )));
                 }
                 _ => {
@@ -309,7 +310,7 @@ fn write_superblocks(
     let writes: Vec<Overwrite<'_>> = (sources.iter().zip(&drafts))
         .map(|(source, draft)| Overwrite { source, region: draft.region(), image: draft.image() })
         .collect();
-    overwrite(&writes, "writing its superblock")?;
+    overwrite(&writes, catalogue::WRITING_SUPERBLOCK)?;
     Ok(created)
 }
 
@@ -563,7 +564,7 @@ pub fn erase_marks(device: &dyn Device) -> Result<(), block::Error> {
 /// Fills the slice with bytes of the kernel's that cannot be guessed.
 fn random_bytes(bytes: &mut [u8]) -> Result<(), block::Error> {
     let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(bytes));
-    read.map_err(|error| block::Error::from_io("random bytes for a key", error))
+    read.map_err(|error| block::Error::from_io(catalogue::RANDOM_KEY, error))
 }
 
 fn uuid(random: &mut Random) -> [u8; 16] {
@@ -650,7 +651,7 @@ impl NewArraySettings {
             level,
             layout,
             chunk_sectors: u32::try_from(chunk_bytes / SECTOR_BYTES)
-                .map_err(|_| invalid("the chunk is too large".to_owned()))?,
+                .map_err(|_| invalid(catalogue::CHUNK_TOO_LARGE))?,
             raid_disks: members.len() as u32,
             members,
             consistency: self.consistency()?,
@@ -697,7 +698,7 @@ impl NewArraySettings {
         if present.len() < members.len() {
             return Err(block::Error::new(
                 ErrorKind::Invalid,
-                format!("{layer}: an array is not made with a member missing"),
+                statement!(catalogue::MADE_WITH_MISSING, layer = layer),
             ));
         }
         let sizes: Vec<u64> = present.iter().map(|member| member.info().size_bytes).collect();
@@ -716,12 +717,13 @@ fn invalid(text: impl Into<Text>) -> block::Error {
 /// Level, layout and chunk in bytes (0 where there are none) that a layer of a stack text names.
 fn shape(layer: &Node) -> Result<(Level, Layout, u64), block::Error> {
     let Node::Layer { name, options, .. } = layer else {
-        return Err(invalid(format!("{layer}: it is no array")));
+        return Err(invalid(statement!(catalogue::IS_NO_ARRAY, layer = layer)));
     };
     let option = |wanted: &str| {
         options.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str())
     };
-    let level = level(name).ok_or_else(|| invalid(format!("{name}: it is no array")))?;
+    let level =
+        level(name).ok_or_else(|| invalid(statement!(catalogue::IS_NO_ARRAY, layer = name)))?;
     let chunk_bytes = match option("chunk") {
         Some(text) => stack::size::parse(text).map_err(invalid)?.bytes,
         None if level.has_chunks() => CHUNK_BYTES,
@@ -729,7 +731,12 @@ fn shape(layer: &Node) -> Result<(Level, Layout, u64), block::Error> {
     };
     let layout = layout(level, option("layout")).map_err(|expected| {
         let given = option("layout").unwrap_or_default();
-        invalid(format!("layout {given}: expected {expected} for {level}"))
+        invalid(statement!(
+            catalogue::LAYOUT_OF_LEVEL,
+            given = given,
+            expected = expected,
+            level = level.to_string()
+        ))
     })?;
     Ok((level, layout, chunk_bytes))
 }
@@ -771,26 +778,23 @@ fn parity_name(level: Level, text: &str) -> &str {
 ///
 /// # Errors
 /// What was expected.
-pub fn layout(level: Level, text: Option<&str>) -> Result<Layout, &'static str> {
+pub fn layout(level: Level, text: Option<&str>) -> Result<Layout, Message> {
     match (level, text) {
         (Level::Raid0, None | Some("original" | "1")) => {
             Ok(Layout::Raid0(Some(Raid0Layout::Original)))
         }
         (Level::Raid0, Some("alternate" | "2")) => Ok(Layout::Raid0(Some(Raid0Layout::Alternate))),
-        (Level::Raid0, Some(_)) => Err("original or alternate"),
+        (Level::Raid0, Some(_)) => Err(catalogue::RAID0_LAYOUTS),
         (Level::Raid5 | Level::Raid6, text) => {
             let known = ParityLayout::from_name(parity_name(level, text.unwrap_or("default")));
             let fits = known.map(Layout::Parity).filter(|layout| layout.fits(level));
-            fits.ok_or(
-                "left-symmetric (ls), left-asymmetric (la), right-symmetric (rs), \
-                right-asymmetric (ra) or another of md's layouts",
-            )
+            fits.ok_or(catalogue::PARITY_LAYOUTS)
         }
         (Level::Raid10, text) => Raid10Layout::from_name(text.unwrap_or("n2"))
             .map(Layout::Raid10)
-            .ok_or("n2, f2, o2 or the like"),
+            .ok_or(catalogue::RAID10_LAYOUTS),
         (_, None) => Ok(Layout::Plain),
-        (_, Some(_)) => Err("no layout: there is only one"),
+        (_, Some(_)) => Err(catalogue::NO_LAYOUT_OF_LEVEL),
     }
 }
 
@@ -802,7 +806,7 @@ mod tests {
     #[test]
     fn the_short_names_of_mdadm_are_layouts() {
         let of = |level: Level, text: &str| {
-            layout(level, Some(text)).unwrap_or_else(|error| panic!("{level} {text}: {error}"))
+            layout(level, Some(text)).unwrap_or_else(|error| panic!("{level} {text}: {error:?}"))
         };
         for level in [Level::Raid5, Level::Raid6] {
             for (short, long) in [

@@ -67,7 +67,7 @@ pub fn destroy<S: Clone + Into<MemberSource>>(
             image: zeroes(examined),
         })
         .collect();
-    overwrite(&writes, "erasing its superblock")?;
+    overwrite(&writes, catalogue::ERASING_SUPERBLOCK)?;
     let erased = |examined: &ExaminedPath| {
         let superblock = &examined.found.first()?.superblock;
         Some(ErasedMember {

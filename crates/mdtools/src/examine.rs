@@ -15,6 +15,7 @@ use crate::catalogue;
 use host::Error;
 use host::guard::Guard;
 use stack::Identity;
+use words::{Text, statement};
 
 /// A superblock that was found on a member.
 #[derive(Clone, Debug)]
@@ -55,8 +56,9 @@ pub fn examine(guard: &Guard, source: &MemberSource) -> Result<ExaminedPath, Err
 }
 
 fn examine_region(source: &MemberSource, region: &Region) -> Result<ExaminedPath, Error> {
-    let failed =
-        |error: io::Error| Error::from_io(format_args!("{source}: reading its superblock"), &error);
+    let failed = |error: io::Error| {
+        Error::from_io(statement!(catalogue::READING_SUPERBLOCK, source = source), &error)
+    };
     let member_sectors = region.size_bytes / SECTOR_BYTES;
     let (mut found, mut damaged) = (Vec::new(), Vec::new());
     for version in Version::ALL {
@@ -138,7 +140,7 @@ fn partitions_of(source: &MemberSource, region: &Region) -> Result<Vec<Partition
         return Ok(Vec::new());
     }
     partitions(region).map_err(|error| {
-        Error::from_io(format_args!("{source}: reading its partition table"), &error)
+        Error::from_io(statement!(catalogue::READING_PARTITIONS, source = source), &error)
     })
 }
 
@@ -192,13 +194,18 @@ pub(super) fn bitmap_offset(superblock: &Superblock, superblock_sector: u64) -> 
 impl ExaminedPath {
     /// Why there is nothing to go by, of what has no superblock that can be read.
     #[must_use]
-    pub fn no_superblock_text(&self) -> String {
+    pub fn no_superblock_text(&self) -> Text {
         let path = &self.source;
         match self.damaged.first() {
             Some((version, problem)) => {
-                format!("{path}: its superblock of version {version} is damaged: {problem}")
+                statement!(
+                    catalogue::SUPERBLOCK_DAMAGED,
+                    path = path,
+                    version = version.to_string(),
+                    problem = problem.to_string()
+                )
             }
-            None => format!("{path}: no md superblock of version {} on it", Version::ALL_TEXT),
+            None => statement!(catalogue::NO_SUPERBLOCK, path = path, version = Version::ALL_TEXT),
         }
     }
 

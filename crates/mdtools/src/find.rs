@@ -35,7 +35,7 @@ pub struct FoundArrays {
     /// before these.
     pub groups: Vec<Group>,
     /// Paths that could not be looked at, and why.
-    pub passed_over: Vec<String>,
+    pub passed_over: Vec<Text>,
     /// What has no superblock.
     pub without: Vec<MemberSource>,
 }
@@ -102,7 +102,7 @@ pub fn find<S: Clone + Into<MemberSource>>(guard: &Guard, sources: &[S]) -> Foun
         // A hard link among the files of a folder is no second member.
         let id = (source.identity(), source.offset_bytes);
         if let Some(earlier) = seen.insert(id, source.place_name()) {
-            search.found.passed_over.push(twice_text(&earlier, &source.place_name()));
+            search.found.passed_over.push(twice_text(&earlier, &source.place_name()).into());
             continue;
         }
         search.look(&source);
@@ -140,7 +140,7 @@ impl Search<'_> {
     fn look(&mut self, source: &MemberSource) {
         let all = match look(self.guard, source) {
             Ok(all) => all,
-            Err(error) => return self.found.passed_over.push(error.to_string()),
+            Err(error) => return self.found.passed_over.push(error.into()),
         };
         for examined in all {
             match examined.candidate() {
@@ -171,7 +171,7 @@ impl Search<'_> {
             });
             if let Some(own) = own {
                 let text = format!("{source}: its superblock is that of its partition {own}");
-                self.found.passed_over.push(text);
+                self.found.passed_over.push(text.into());
             }
             own.is_none()
         });

@@ -4,9 +4,11 @@ use std::io;
 
 use host::Error;
 use host::guard::refuse_in_use;
+use words::{Message, Text, statement};
 
 use super::MemberSource;
 use super::source::Region;
+use crate::catalogue;
 
 /// Bytes and where they go to.
 pub(crate) type Image = Vec<(u64, Vec<u8>)>;
@@ -24,9 +26,9 @@ pub(crate) struct Overwrite<'a> {
 ///
 /// # Errors
 /// What could not be read, written or put back; `doing` says what for.
-pub(crate) fn overwrite(writes: &[Overwrite<'_>], doing: &str) -> Result<(), Error> {
+pub(crate) fn overwrite(writes: &[Overwrite<'_>], doing: Message) -> Result<(), Error> {
     let failed = |write: &Overwrite<'_>, error: &io::Error| {
-        Error::from_io(format_args!("{}: {doing}", write.source), error)
+        Error::from_io(Text::from(doing).at(write.source.to_string()), error)
     };
     let held = |write: &Overwrite<'_>| -> io::Result<Image> {
         let read = |(offset, new): &(u64, Vec<u8>)| {
@@ -45,9 +47,10 @@ pub(crate) fn overwrite(writes: &[Overwrite<'_>], doing: &str) -> Result<(), Err
             let mut error = failed(write, &error);
             for (write, old) in writes.iter().zip(&before).take(number + 1) {
                 if let Err(problem) = put(write.region, old) {
-                    error = error.and_then_some(format!(
-                        "; what {} held before could not be put back: {problem}",
-                        write.source
+                    error = error.and_then_some(statement!(
+                        catalogue::NOT_PUT_BACK,
+                        source = write.source,
+                        problem = problem.to_string()
                     ));
                 }
             }
@@ -93,7 +96,8 @@ mod tests {
                     image: vec![(0, vec![1; 512]), (4096, vec![2; 4096])],
                 })
                 .collect();
-            overwrite(&writes, "writing its superblock").map_err(|error| error.to_string())
+            overwrite(&writes, crate::catalogue::WRITING_SUPERBLOCK)
+                .map_err(|error| error.to_string())
         };
         let error = write([true, true, false]).expect_err("one is read-only");
         assert!(error.contains("writing its superblock"), "{error}");

@@ -234,7 +234,7 @@ fn notes_of(assembly: &Assembly, candidates: &[Candidate]) -> Vec<String> {
     let mut notes: Vec<String> = assembly
         .left_out
         .iter()
-        .map(|left_out| left_out.reason.clone())
+        .map(|left_out| left_out.reason.english())
         .chain(assembly.notes.iter().cloned())
         .collect();
     let used = assembly.slots.iter().filter_map(|slot| match slot {

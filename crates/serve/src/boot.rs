@@ -19,6 +19,7 @@ use export::tool;
 use host::files::{write_named, write_whole};
 use host::{Error, facts, system};
 use serde::Serialize;
+use words::{Text, statement};
 
 use crate::catalogue;
 use crate::runtime::check_name;
@@ -158,7 +159,13 @@ impl Boot {
         let text = settings.configuration_text()?;
         DirBuilder::new().recursive(true).mode(0o755).create(&self.configurations).map_err(
             |error| {
-                Error::from_io(format_args!("making {}", self.configurations.display()), &error)
+                Error::from_io(
+                    statement!(
+                        catalogue::MAKING_CONFIGURATIONS,
+                        folder = self.configurations.display()
+                    ),
+                    &error,
+                )
             },
         )?;
         write_whole(&file, text.as_bytes())?;
@@ -511,8 +518,14 @@ fn run(program: &Path, words: &[&str]) -> Result<(), Error> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    let said = said.lines().next().unwrap_or("it does not say why");
-    Err(Error::failed(format!("`{}` ended with {}: {said}", called(), output.status)))
+    let said = said.lines().next().map(Text::from);
+    let said = said.unwrap_or_else(|| catalogue::SAYS_NOT_WHY.into());
+    Err(Error::failed(statement!(
+        catalogue::SERVICE_COMMAND_ENDED,
+        command = called(),
+        status = output.status.to_string(),
+        said = said
+    )))
 }
 
 /// The unit of an array's name.

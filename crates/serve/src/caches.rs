@@ -4,6 +4,7 @@ use cache::CacheHandle;
 use host::Error;
 use host::limits::promise_memory;
 use serde_json::{Value, json};
+use words::statement;
 
 use crate::catalogue;
 use crate::upkeep::Upkeep;
@@ -34,10 +35,7 @@ pub(crate) fn resize(
         None => only_in_memory(server, caches)?,
     };
     let Some(cache) = caches.get(number) else {
-        let text = format!(
-            "{server}: there is no cache {number}; they are numbered from 0 (`raidloom array cache \
-            status {server}`)"
-        );
+        let text = statement!(catalogue::NO_CACHE_NUMBERED, server = server, number = number);
         return Err(if caches.is_empty() { none(server) } else { Error::usage(text) });
     };
     let has = cache.status().map_or(0, |status| status.size_bytes);
@@ -53,10 +51,9 @@ fn only_in_memory(server: &str, caches: &[CacheHandle]) -> Result<usize, Error> 
     let mut numbers = (0..caches.len()).filter(|&number| in_memory(&caches[number]));
     match (numbers.next(), numbers.next()) {
         (Some(number), None) => Ok(number),
-        (Some(_), Some(_)) => Err(Error::usage(format!(
-            "{server}: it has several caches in memory; cache=N says which (`raidloom array cache status \
-            {server}` numbers them)"
-        ))),
+        (Some(_), Some(_)) => {
+            Err(Error::usage(statement!(catalogue::SEVERAL_CACHES, server = server)))
+        }
         // The only one there is says itself why it cannot.
         (None, _) if !caches.is_empty() => Ok(0),
         (None, _) => Err(none(server)),

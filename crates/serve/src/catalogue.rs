@@ -106,4 +106,52 @@ words::catalogue! {
     MEMBER_TAKEN_OUT: "member {member} was taken out of service on request", "メンバー {member} を指示により外しました";
     MEMBER_WAS_REMOVED: "member {member} was removed", "メンバー {member} を取り外しました";
     WORK_ENDED_ON_REQUEST: "what was under way was ended on request", "実行中の作業を指示により終了しました";
+
+    // Why a running array does not do something.
+    NO_CACHE_NUMBERED: "{server}: there is no cache {number}; they are numbered from 0 (`raidloom array cache status {server}`)",
+        "{server}: キャッシュ {number} はありません。番号は 0 からです(`raidloom array cache status {server}`)";
+    SEVERAL_CACHES: "{server}: it has several caches in memory; cache=N says which (`raidloom array cache status {server}` numbers them)",
+        "{server}: メモリー上のキャッシュが複数あります。cache=N で指定してください(番号は `raidloom array cache status {server}`)";
+    SHARED_WITHOUT_UPKEEP: "members on other hosts: such an array is not served without upkeep",
+        "メンバーがほかのホストにあるアレイは、upkeep なしでは扱えません";
+    COULD_LOSE_NONE: "there is no array that could lose a member: one with metadata=1.2",
+        "メンバーを失えるアレイがありません(metadata=1.2 のもの)";
+    A_LEAF_IS_NO_ARRAY: "a leaf is no array", "末端のデバイスはアレイではありません";
+    ENDING_WENT_WRONG: "{name}: ending it went wrong", "{name}: 終了処理に失敗しました";
+    NOT_STOPPED: "{name}: not stopped, for nothing makes up for what would go with it: {lost}; once it is saved, `kill -9 {process}` ends the server",
+        "{name}: 失われるものの代わりがないため停止しません: {lost}。保存した後、`kill -9 {process}` でサーバーを終了できます";
+    NO_DEVICE_TO_MOUNT: "there is no block device to mount; the kernel has no loop devices here, or only root may make them",
+        "マウントするブロックデバイスがありません。カーネルにループデバイスがないか、作れるのが root だけです";
+    HOLDS_NO_FILE_SYSTEM: "{name}: it holds no file system; --fs KIND makes one (--fs ext4)",
+        "{name}: ファイルシステムがありません。--fs KIND で作ります(--fs ext4)";
+    DEVICE_HOLDS: "{device} holds: {found}", "{device} の内容: {found}";
+    CONFIGURATION_LINE: "{path}, line {line}: {why}", "{path} の {line} 行目: {why}";
+    NO_CONFIGURATION_FILE: "{target}: there is no configuration {file}, and no file of that name",
+        "{target}: 設定 {file} も、その名前のファイルもありません";
+    STACK_STARTS: "a stack text such as 'raid1(a.img, b.img)' starts without a configuration",
+        "'raid1(a.img, b.img)' のようなスタック記法なら設定なしで起動できます";
+    NO_PACE: "at least {least} and at most {most} a second: not a pace to go at",
+        "毎秒 {least} 以上 {most} 以下という速度では進められません";
+    NOTHING_TO_SCRUB: "there is nothing to compare: the array has no redundancy, or was started for reading only",
+        "比べるものがありません。アレイに冗長性がないか、読み取り専用で起動しています";
+    UPKEEP_ENDED_AT_ONCE: "the upkeep of the arrays ended at once",
+        "アレイの維持処理がすぐに終了しました";
+    STARTING_UPKEEP: "starting the upkeep of the arrays", "アレイの維持処理の起動";
+    UPKEEP_HAS_ENDED: "the upkeep of the {whose} has ended", "{whose} の維持処理が終了しました";
+    SAYS_NOT_WHY: "it does not say why", "理由の出力はありません";
+    SERVICE_COMMAND_ENDED: "`{command}` ended with {status}: {said}",
+        "`{command}` が {status} で終了しました: {said}";
+    MAKING_CONFIGURATIONS: "making {folder}", "{folder} の作成";
+    STARTING_SERVER: "starting the server's process", "サーバーのプロセスの起動";
+    SERVER_ENDED: "the server's process ended before it was ready ({end})\n{said}",
+        "サーバーのプロセスが準備できる前に終了しました({end})\n{said}";
+    MAKING_SOCKET: "making the control socket {path}", "制御ソケット {path} の作成";
+    REQUEST_LINE: "a request is one line of at most {max_line_bytes} bytes",
+        "要求は {max_line_bytes} バイト以内の 1 行です";
+    REQUEST_NO_JSON: "the request is not JSON", "要求が JSON ではありません";
+    REQUEST_NO_SENSE: "the request makes no sense", "要求を解釈できません";
+    A_TIME_LIMIT: "{name}: a time limit", "{name}: 時間の上限";
+    MAKING_RUNTIME_FOLDER: "making the runtime folder {folder}",
+        "ランタイムフォルダー {folder} の作成";
+    MAKING_LOG: "making a log in {folder}", "{folder} でのログの作成";
 }

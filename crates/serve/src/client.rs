@@ -99,11 +99,13 @@ impl Client {
         let limit = |stream: &UnixStream, time| {
             stream.set_read_timeout(time).and_then(|()| stream.set_write_timeout(time))
         };
-        let failed = |error| Error::from_io(format_args!("{}: a time limit", self.name), &error);
+        let failed =
+            |error| Error::from_io(statement!(catalogue::A_TIME_LIMIT, name = &self.name), &error);
         limit(self.stream.get_ref(), Some(STATUS_TIME)).map_err(failed)?;
         let value = self.ask(Command::Status)?;
-        limit(self.stream.get_ref(), None)
-            .map_err(|error| Error::from_io(format_args!("{}: a time limit", self.name), &error))?;
+        limit(self.stream.get_ref(), None).map_err(|error| {
+            Error::from_io(statement!(catalogue::A_TIME_LIMIT, name = &self.name), &error)
+        })?;
         serde_json::from_value(value).map_err(|error| {
             let said = statement!(catalogue::UNREADABLE_STATUS, error = Text::verbatim(&error));
             Error::failed(said).at(&self.name)

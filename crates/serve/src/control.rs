@@ -33,7 +33,7 @@ pub(crate) fn listen(path: &Path) -> Result<UnixListener, Error> {
         Ok(listener)
     };
     listen().map_err(|error: io::Error| {
-        Error::from_io(format_args!("making the control socket {}", path.display()), &error)
+        Error::from_io(statement!(catalogue::MAKING_SOCKET, path = path.display()), &error)
     })
 }
 
@@ -123,18 +123,18 @@ fn say(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
 
 fn read(line: &[u8]) -> Result<Command, Error> {
     if line.last() != Some(&b'\n') {
-        let text = format!("a request is one line of at most {MAX_LINE_BYTES} bytes");
+        let text = statement!(catalogue::REQUEST_LINE, max_line_bytes = MAX_LINE_BYTES);
         return Err(Error::usage(text));
     }
     let value: Value = serde_json::from_slice(line)
-        .map_err(|error| Error::usage(Text::verbatim(&error)).at("the request is not JSON"))?;
+        .map_err(|error| Error::usage(Text::verbatim(&error)).at(catalogue::REQUEST_NO_JSON))?;
     let version = value.get("version").and_then(Value::as_u64);
     if version != Some(u64::from(VERSION)) {
         return Err(Error::usage(statement!(catalogue::OTHER_PROTOCOL, version = VERSION)));
     }
     serde_json::from_value::<Request>(value)
         .map(|request| request.request)
-        .map_err(|error| Error::usage(Text::verbatim(&error)).at("the request makes no sense"))
+        .map_err(|error| Error::usage(Text::verbatim(&error)).at(catalogue::REQUEST_NO_SENSE))
 }
 
 #[cfg(test)]

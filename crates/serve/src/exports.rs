@@ -16,7 +16,7 @@ use host::Error;
 use host::guard::patiently;
 use host::journal::Journal;
 use tracing::warn;
-use words::statement;
+use words::{Text, statement};
 
 use crate::catalogue;
 use crate::runtime::{Claim, DISK, NBD};
@@ -300,7 +300,7 @@ fn serve_nbd(
     let socket = claim.folder().join(NBD);
     let address = |text: &String| match text.as_str() {
         UNIX => Ok(nbd::Address::Unix(socket.clone())),
-        text => text.parse().map_err(|wrong: String| {
+        text => text.parse().map_err(|wrong: Text| {
             Error::usage(statement!(catalogue::NBD_ADDRESS, why = wrong, word = UNIX))
         }),
     };

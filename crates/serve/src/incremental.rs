@@ -155,7 +155,7 @@ fn waiting_for(guard: &Guard, node: &Node) -> Option<String> {
         .collect();
     let found = mdtools::find(guard, &members?);
     if let Some(reason) = found.passed_over.first() {
-        return Some(reason.clone());
+        return Some(reason.to_string());
     }
     if let Some(source) = found.without.first() {
         return Some(format!("{source} has no superblock of the array"));
@@ -177,7 +177,7 @@ fn waiting_for(guard: &Guard, node: &Node) -> Option<String> {
                 slots.join(" and ")
             ))
         }
-        Err(reason) => Some(reason),
+        Err(reason) => Some(reason.to_string()),
     }
 }
 

@@ -24,7 +24,7 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 use serde::{Deserialize, Serialize};
-use words::Text;
+use words::{Text, statement};
 
 use crate::catalogue;
 use crate::client::Client;
@@ -81,7 +81,7 @@ impl ServeWith {
     /// # Errors
     /// What the server says, or why there is none.
     pub fn launch(&self, launch: &Launch, files: &[File]) -> Result<LaunchedServer, Error> {
-        let failed = |error: io::Error| Error::from_io("starting the server's process", &error);
+        let failed = |error: io::Error| Error::from_io(catalogue::STARTING_SERVER, &error);
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
         let mut command = Process::new(&self.program);
         command
@@ -139,9 +139,7 @@ impl ServeWith {
                 let end = process.wait();
                 let end = end.map_or_else(|error| error.to_string(), |status| status.to_string());
                 let said = log.and_then(|log| fs::read_to_string(log).ok()).unwrap_or_default();
-                Err(Error::failed(format!(
-                    "the server's process ended before it was ready ({end})\n{said}"
-                )))
+                Err(Error::failed(statement!(catalogue::SERVER_ENDED, end = end, said = said)))
             }
         }
     }

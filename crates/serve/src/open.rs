@@ -24,7 +24,9 @@ use host::Error;
 use mdtools::NewArraySettings;
 use reactor::derive_seed;
 use stack::{Arrays, BuildContext, ImageServer, Models, OpenFiles, RbdImage, Stack};
+use words::Message;
 
+use crate::catalogue;
 use crate::upkeep::{PolledUpkeep, Upkeep};
 
 /// How long members of arrays may take for an answer: what Linux gives a disk.
@@ -97,7 +99,7 @@ impl OpenStack {
         match options.reactor {
             _ if !options.upkeep => {
                 if stack.arrays.running().iter().any(RunningArray::is_shared) {
-                    let text = "members on other hosts: such an array is not served without upkeep";
+                    let text = catalogue::SHARED_WITHOUT_UPKEEP;
                     return Err(block::Error::new(block::ErrorKind::Invalid, text));
                 }
             }
@@ -124,12 +126,10 @@ impl OpenStack {
     /// # Errors
     /// [`block::ErrorKind::Invalid`] where no array was made, or it needs all of its members.
     pub fn degrade(&self, rebuild: bool, seed: u64) -> Result<(), block::Error> {
-        let invalid = |text: &str| block::Error::new(block::ErrorKind::Invalid, text);
+        let invalid = |text: Message| block::Error::new(block::ErrorKind::Invalid, text);
         let array = self.stack.arrays.running().last().zip(self.marked.last());
         let (Some((running, device)), Some(reactor)) = (array, &self.reactor) else {
-            return Err(invalid(
-                "there is no array that could lose a member: one with metadata=1.2",
-            ));
+            return Err(invalid(catalogue::COULD_LOSE_NONE));
         };
         let last = self.marked.len() - 1;
         running.control().fail(last)?;
@@ -240,7 +240,7 @@ pub fn new_array_uuid(
     seed: u64,
 ) -> Result<[u8; 16], block::Error> {
     let Node::Layer { children, .. } = layer else {
-        return Err(block::Error::new(block::ErrorKind::Invalid, "a leaf is no array"));
+        return Err(block::Error::new(block::ErrorKind::Invalid, catalogue::A_LEAF_IS_NO_ARRAY));
     };
     let (sizes, seed) = (vec![0; children.len()], derive_seed(seed, "uuid", 0));
     Ok(settings.array(layer, &sizes, seed, TimeStamp::default())?.set_uuid)

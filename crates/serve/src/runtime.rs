@@ -129,7 +129,7 @@ impl Runtime {
     fn make(&self) -> Result<(), Error> {
         let failed = |error: io::Error| {
             Error::from_io(
-                format_args!("making the runtime folder {}", self.folder.display()),
+                statement!(catalogue::MAKING_RUNTIME_FOLDER, folder = self.folder.display()),
                 &error,
             )
         };
@@ -212,7 +212,10 @@ impl Runtime {
     /// When the folder cannot be made, or the file in it.
     pub fn new_log(&self) -> Result<(PathBuf, File), Error> {
         let failed = |error: io::Error| {
-            Error::from_io(format_args!("making a log in {}", self.folder.display()), &error)
+            Error::from_io(
+                statement!(catalogue::MAKING_LOG, folder = self.folder.display()),
+                &error,
+            )
         };
         self.make()?;
         // A process has started one server at a time.
@@ -249,7 +252,10 @@ impl Runtime {
     fn take(&self, name: &str, waiting: &Waiting<'_>) -> Result<Claim, Error> {
         let folder = self.folder_of(name)?;
         let failed = |error: io::Error| {
-            Error::from_io(format_args!("making the runtime folder {}", folder.display()), &error)
+            Error::from_io(
+                statement!(catalogue::MAKING_RUNTIME_FOLDER, folder = folder.display()),
+                &error,
+            )
         };
         self.make()?;
         // No other user may look into it: the control socket stands there.

@@ -524,7 +524,10 @@ impl Server {
             match ended.recv_timeout(END_ROUND) {
                 Ok(result) => return result,
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(Error::failed(format!("{}: ending it went wrong", self.name)));
+                    return Err(Error::failed(statement!(
+                        catalogue::ENDING_WENT_WRONG,
+                        name = &self.name
+                    )));
                 }
                 Err(RecvTimeoutError::Timeout) => waited += END_ROUND,
             }
@@ -609,12 +612,11 @@ impl Server {
             return Ok(());
         }
         let lines: Vec<String> = lost.iter().map(|lost| lost.text()).collect();
-        Err(Error::failed(format!(
-            "{}: not stopped, for nothing makes up for what would go with it: {}; once it is \
-            saved, `kill -9 {}` ends the server",
-            self.name,
-            lines.join("; "),
-            std::process::id()
+        Err(Error::failed(statement!(
+            catalogue::NOT_STOPPED,
+            name = &self.name,
+            lost = lines.join("; "),
+            process = std::process::id()
         )))
     }
 
@@ -630,9 +632,7 @@ impl Server {
             return Err(Error::usage(catalogue::NOT_ATTACHED).at(&self.name));
         };
         let Some(device) = &attached.block_device else {
-            let text = "there is no block device to mount; the kernel has no loop devices here, or \
-                only root may make them";
-            return Err(Error::failed(format!("{}: {text}", self.name)));
+            return Err(Error::failed(catalogue::NO_DEVICE_TO_MOUNT).at(&self.name));
         };
         check_point(point)?;
         let image = self.settings.mount.as_ref().and_then(|wanted| wanted.image.as_ref());
@@ -664,10 +664,7 @@ impl Server {
                 return Err(Error::refused(catalogue::NO_FILE_SYSTEM).at(device.display()));
             }
             let Some(kind) = kind else {
-                let text = format!(
-                    "{}: it holds no file system; --fs KIND makes one (--fs ext4)",
-                    self.name
-                );
+                let text = statement!(catalogue::HOLDS_NO_FILE_SYSTEM, name = &self.name);
                 return Err(Error::usage(text));
             };
             kind.check_options(options)?;
@@ -682,7 +679,11 @@ impl Server {
             None => mount::mount_found(device, &point, options),
         };
         let file_system = mounted.map_err(|error| match found {
-            Some(found) => error.then(format!("{} holds: {found}", device.display())),
+            Some(found) => error.then(statement!(
+                catalogue::DEVICE_HOLDS,
+                device = device.display(),
+                found = found
+            )),
             None => error,
         })?;
         lock(&self.mounted).push(point);

@@ -12,7 +12,7 @@ use host::Error;
 use host::mount::FileSystem;
 use serde::{Deserialize, Serialize};
 use stack::table::{OptionRow, ValueKind};
-use words::Text;
+use words::{Text, statement};
 
 use crate::catalogue;
 use crate::runtime;
@@ -105,7 +105,7 @@ impl ImageSettings {
     /// # Errors
     /// What is no kind of image, or no size of one.
     pub fn image(&self) -> Result<Image, Error> {
-        let kind = self.kind.parse().map_err(|text| Error::usage(format!("image: {text}")))?;
+        let kind = self.kind.parse().map_err(|text: Text| Error::usage(text).at("image"))?;
         let size = stack::size::parse(&self.size)
             .map_err(|error| Error::usage(error).at(catalogue::IMAGE_SIZE))?;
         let image = Image { kind, size_bytes: size.bytes, direct: self.direct };
@@ -207,10 +207,11 @@ impl Settings {
             let line = error
                 .span()
                 .map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-            Error::usage(format!(
-                "{}, line {line}: {}",
-                path.display(),
-                error.message().lines().next().unwrap_or_default()
+            Error::usage(statement!(
+                catalogue::CONFIGURATION_LINE,
+                path = path.display(),
+                line = line,
+                why = error.message().lines().next().unwrap_or_default()
             ))
         })?;
         if settings.stack.is_empty() {
@@ -238,13 +239,12 @@ impl Settings {
                 return Settings::read(&file);
             }
             if !Path::new(target).exists() && !target.contains(':') {
-                let text = format!(
-                    "{target}: there is no configuration {}, and no file of that name",
-                    file.display()
+                let text = statement!(
+                    catalogue::NO_CONFIGURATION_FILE,
+                    target = target,
+                    file = file.display()
                 );
-                return Err(Error::usage(text).then(
-                    "a stack text such as 'raid1(a.img, b.img)' starts without a configuration",
-                ));
+                return Err(Error::usage(text).then(catalogue::STACK_STARTS));
             }
         }
         let mut settings = Settings { stack: target.to_owned(), ..Settings::default() };

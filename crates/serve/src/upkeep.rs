@@ -154,12 +154,12 @@ impl Upkeep {
                 let _ = ready.send(Err(error));
             }
         };
-        let failed = |error| Error::from_io("starting the upkeep of the arrays", error);
+        let failed = |error| Error::from_io(catalogue::STARTING_UPKEEP, error);
         let thread =
             std::thread::Builder::new().name("upkeep".to_owned()).spawn(keep).map_err(failed)?;
-        let ringer = made.recv().map_err(|_| {
-            Error::new(ErrorKind::Other, "the upkeep of the arrays ended at once")
-        })??;
+        let ringer = made
+            .recv()
+            .map_err(|_| Error::new(ErrorKind::Other, catalogue::UPKEEP_ENDED_AT_ONCE))??;
         Ok(Upkeep { orders, ringer, board, thread: Mutex::new(Some(thread)) })
     }
 
@@ -266,7 +266,10 @@ impl Upkeep {
         let (sender, answer) = mpsc::channel();
         self.tell(order(sender));
         answer.recv().unwrap_or_else(|_| {
-            Err(Error::new(ErrorKind::Other, format!("the upkeep of the {whose} has ended")))
+            Err(Error::new(
+                ErrorKind::Other,
+                statement!(catalogue::UPKEEP_HAS_ENDED, whose = whose),
+            ))
         })
     }
 
@@ -348,7 +351,7 @@ impl ArrayUpkeep {
                 (block::size_text(least_bytes_per_second), block::size_text(most_bytes_per_second));
             return Err(Error::new(
                 ErrorKind::Invalid,
-                format!("at least {least} and at most {most} a second: not a pace to go at"),
+                statement!(catalogue::NO_PACE, least = least, most = most),
             ));
         }
         self.limits = Limits { least_bytes_per_second, most_bytes_per_second, ..self.limits };
@@ -537,10 +540,7 @@ fn scrub(scheduler: Option<&mut SyncScheduler>, action: ScrubAction) -> Result<(
 }
 
 fn nothing_to_keep_up() -> Error {
-    Error::new(
-        ErrorKind::Invalid,
-        "there is nothing to compare: the array has no redundancy, or was started for reading only",
-    )
+    Error::new(ErrorKind::Invalid, catalogue::NOTHING_TO_SCRUB)
 }
 
 fn told(notice: &Notice) -> Text {

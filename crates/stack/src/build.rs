@@ -29,6 +29,7 @@ use device::{
 use image::{ImageDevice, ImageHeader, ImageOptions, ImageUse};
 use luks::{LuksDevice, LuksHeader, LuksOptions};
 use reactor::{Reactor, derive_seed};
+use words::statement;
 
 use crate::disk_image::{FileGrowth, ImageFile, image_leaf, image_use, is_whole_file, tail_of};
 use crate::encryption;
@@ -120,7 +121,7 @@ pub trait OpenFiles {
     /// # Errors
     /// Why not, in one line for the user.
     fn serve_image(&self, image: &RbdImage) -> Result<ImageServer, Error> {
-        let text = format!("{image}: this stack may not start programs");
+        let text = statement!(messages::NO_PROGRAMS, image = image.to_string());
         Err(Error::new(ErrorKind::Refused, text))
     }
 
@@ -155,7 +156,7 @@ pub struct NoFiles;
 
 impl OpenFiles for NoFiles {
     fn open(&self, path: &Path, _: bool, _: Option<u64>) -> Result<File, Error> {
-        let text = format!("{}: this stack may not open files", path.display());
+        let text = statement!(messages::NO_FILES, path = path.display());
         Err(Error::new(ErrorKind::Refused, text))
     }
 }
@@ -500,19 +501,17 @@ impl Builder<'_> {
         let row = table::layer(name).map_err(|problem| refusal(name, &problem))?;
         let settings = Settings::check(name, row.options, options)?;
         if children.len() < row.members.0 || children.len() > row.members.1 {
-            let text = format!(
-                "{name}: {} devices; it stands on {} to {}",
-                children.len(),
-                row.members.0,
-                row.members.1
+            let text = statement!(
+                messages::DEVICE_COUNT,
+                name = name,
+                count = children.len(),
+                least = row.members.0,
+                most = row.members.1
             );
             return Err(Error::new(ErrorKind::Invalid, text));
         }
         if !row.redundant && children.contains(&Node::Missing) {
-            let text = format!(
-                "{name}: a member is `missing`, and {name} has no redundancy to do without \
-                it"
-            );
+            let text = statement!(messages::NO_REDUNDANCY_FOR_MISSING, name = name);
             return Err(Error::new(ErrorKind::Invalid, text));
         }
         match name {
@@ -538,7 +537,7 @@ impl Builder<'_> {
                 }
                 // Used whole, the superblocks would be data to write over.
                 (None, Some((member, mark))) => {
-                    let text = format!("{name}: {}", mark.refusal(member));
+                    let text = mark.refusal(member).at(name);
                     return Err(Error::new(ErrorKind::Refused, text));
                 }
             }
@@ -832,8 +831,7 @@ impl Builder<'_> {
         };
         let promote_after = number("promote_after", plain.admission.promote_after)?;
         if !(1..=15).contains(&promote_after) {
-            let text =
-                format!("cache: promote_after={promote_after}: expected a number from 1 to 15");
+            let text = statement!(messages::PROMOTE_AFTER, promote_after = promote_after);
             return Err(Error::new(ErrorKind::Invalid, text));
         }
         let cutoff = match self.size(settings, "sequential_cutoff")? {
@@ -981,9 +979,9 @@ impl Builder<'_> {
         let header = header.as_ref().map(|file| file as &dyn Device);
         let promise = |bytes| {
             let spared = |error: Error| {
-                let text = format!("its passphrase takes {} of memory", size::text(bytes));
+                let text = statement!(messages::PASSPHRASE_MEMORY, size = size::text(bytes));
                 Error::with_source(error.kind(), "", error)
-                    .retold(format!("{text} (Argon2), more than this machine can spare"))
+                    .retold(statement!(messages::PASSPHRASE_ARGON2, text = text))
             };
             files.promise_memory(bytes).map_err(spared)
         };
@@ -1000,16 +998,11 @@ impl Builder<'_> {
         let Node::Leaf { scheme, address, options } = trace else {
             return Err(Error::new(
                 ErrorKind::Invalid,
-                format!(
-                    "record: {trace} stands where the trace is named: record(file:PATH, DEVICE)"
-                ),
+                statement!(messages::TRACE_WHERE_NAMED, trace = trace),
             ));
         };
         if scheme != "file" || !options.is_empty() {
-            let text = format!(
-                "record: {trace} cannot be a trace; name a file, without options: \
-                record(file:PATH, DEVICE)"
-            );
+            let text = statement!(messages::NO_TRACE, trace = trace);
             return Err(Error::new(ErrorKind::Invalid, text));
         }
         let below = self.device(below)?;
@@ -1180,7 +1173,7 @@ impl Builder<'_> {
             return match bytes_per_second {
                 None => Ok(None),
                 Some(_) => {
-                    let text = "ram: rate is of modelled memory: say its latency as well";
+                    let text = messages::RATE_WITHOUT_LATENCY;
                     Err(Error::new(ErrorKind::Invalid, text))
                 }
             };

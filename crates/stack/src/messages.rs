@@ -62,4 +62,51 @@ words::catalogue! {
         "`missing` は冗長性のあるアレイのメンバーの代わりにだけ書けます";
     BLOCK_TOO_LARGE: "a block must be smaller than 4GiB", "ブロックは 4GiB 未満にしてください";
     NO_RBD_IMAGE: "no rbd:POOL/IMAGE", "rbd:POOL/IMAGE ではありません";
+
+    // Members and their superblocks.
+    NO_SUPERBLOCK_ON_IT: "{name}: no md superblock of version {versions} on it; metadata=none uses whole members",
+        "{name}: バージョン {versions} の md スーパーブロックがありません。metadata=none ならメンバー全体を使います";
+    SUPERBLOCK_IS_DAMAGED: "{name}: its superblock of version {version} is damaged: {problem}",
+        "{name}: バージョン {version} のスーパーブロックが壊れています: {problem}";
+    OTHER_SUPERBLOCK_VERSION: "{name}: its superblock has version {own}, and the text says metadata={said}",
+        "{name}: スーパーブロックのバージョンは {own} ですが、記述は metadata={said} です";
+    TEXT_SAYS: "{newest}: {field} is {found}, and the text says {text}",
+        "{newest}: {field} は {found} ですが、記述は {text} です";
+    WRITE_MISSING: "{why}; write `missing` in its place to go on without it",
+        "{why}。その場所に `missing` と書けば、なしで続けられます";
+    PLACES_NAMED: "{newest}: the array has {places} places (raid_disks), and the text names {named}; `missing` stands for a member that is not there",
+        "{newest}: アレイの場所は {places} 個(raid_disks)ですが、記述は {named} 個です。ないメンバーは `missing` と書きます";
+    STANDS_IN_PLACE: "{name}: it is {role} (dev_roles) and stands in place {place}; the order of the roles is {order}",
+        "{name}: {role} ですが(dev_roles)、{place} 番目に書かれています。役割の順は {order} です";
+    WHOLE_MEMBERS: "metadata=none the whole members, superblocks and all",
+        "metadata=none ならスーパーブロックも含めメンバー全体を使います";
+    CARRIES_SUPERBLOCK: "{member} carries an md superblock: it is {array}. metadata={version} uses the array, {whole}",
+        "{member} には md スーパーブロックがあります({array})。metadata={version} ならそのアレイを、{whole}";
+    CARRIES_DAMAGED: "{member} carries an md superblock of version {version} that is damaged; `raidloom array examine` shows it. metadata={version} uses the array once it is mended, {whole}",
+        "{member} には壊れたバージョン {version} の md スーパーブロックがあります(`raidloom array examine` で表示)。metadata={version} なら修復後にそのアレイを、{whole}";
+    FIRMWARE_RAID: "{member} is a member of a firmware RAID ({format}), which raidloom does not read. metadata=none uses the whole members, what the firmware wrote and all",
+        "{member} はファームウェア RAID({format})のメンバーで、raidloom は読めません。metadata=none ならその内容も含めメンバー全体を使います";
+    IS_STALE_AND_OUT: "it is stale, and left out of its array",
+        "古いため、アレイから外されています";
+
+    // What a stack is made of.
+    NO_PROGRAMS: "{image}: this stack may not start programs",
+        "{image}: このスタックはプログラムを起動できません";
+    NO_FILES: "{path}: this stack may not open files", "{path}: このスタックはファイルを開けません";
+    DEVICE_COUNT: "{name}: {count} devices; it stands on {least} to {most}",
+        "{name}: デバイスが {count} 台です。{least} から {most} 台の上に置きます";
+    NO_REDUNDANCY_FOR_MISSING: "{name}: a member is `missing`, and {name} has no redundancy to do without it",
+        "{name}: メンバーが `missing` ですが、{name} には補う冗長性がありません";
+    PROMOTE_AFTER: "cache: promote_after={promote_after}: expected a number from 1 to 15",
+        "cache: promote_after={promote_after}: 1 から 15 の数を指定してください";
+    PASSPHRASE_MEMORY: "its passphrase takes {size} of memory",
+        "パスフレーズにメモリーが {size} 必要です";
+    PASSPHRASE_ARGON2: "{text} (Argon2), more than this machine can spare",
+        "{text}(Argon2)。このマシンの余裕を超えます";
+    TRACE_WHERE_NAMED: "record: {trace} stands where the trace is named: record(file:PATH, DEVICE)",
+        "record: {trace} が記録の名前の位置にあります: record(file:PATH, DEVICE)";
+    NO_TRACE: "record: {trace} cannot be a trace; name a file, without options: record(file:PATH, DEVICE)",
+        "record: {trace} は記録になりません。オプションなしでファイルを指定してください: record(file:PATH, DEVICE)";
+    RATE_WITHOUT_LATENCY: "ram: rate is of modelled memory: say its latency as well",
+        "ram: rate はモデルのメモリーの値です。latency も指定してください";
 }

@@ -25,9 +25,10 @@ use block::{Blocking, Device, Error, ErrorKind, Node, Reactor, SECTOR_BYTES, siz
 use cache::{LeafFacts, StoreSeal};
 use device::DeadlineWatch;
 use reactor::Random;
-use words::Text;
+use words::{Text, statement};
 
 use crate::facts::Leaf;
+use crate::messages;
 
 /// What the text says of an array, besides its members.
 pub(crate) struct StatedArray<'a> {
@@ -164,7 +165,7 @@ impl std::fmt::Debug for Arrays {
     }
 }
 
-fn invalid(text: String) -> Error {
+fn invalid(text: impl Into<Text>) -> Error {
     Error::new(ErrorKind::Invalid, text)
 }
 
@@ -227,7 +228,7 @@ pub(crate) fn run(
     }
     for stale in &stale {
         if let Some(lease) = devices[stale.candidate].as_ref().and_then(|device| device.lease()) {
-            lease.end("it is stale, and left out of its array");
+            lease.end(messages::IS_STALE_AND_OUT);
         }
         notes.push(stale.note(&assembly));
     }
@@ -243,23 +244,27 @@ fn candidate(
 ) -> Result<Candidate, Error> {
     let name = device.describe().to_string();
     let versions = Version::ALL_TEXT;
-    let none = || {
-        invalid(format!(
-            "{name}: no md superblock of version {versions} on it; metadata=none uses whole members"
-        ))
-    };
+    let none =
+        || invalid(statement!(messages::NO_SUPERBLOCK_ON_IT, name = &name, versions = versions));
     let Some(candidate) = examine(&**device, &name, reactor)? else {
         let damage = damage(&**device, reactor).map_err(|error| error.at(&name))?;
-        let damaged = |(version, problem)| {
-            let text = format!("{name}: its superblock of version {version} is damaged: {problem}");
+        let damaged = |(version, problem): (Version, array::md::Problem)| {
+            let text = statement!(
+                messages::SUPERBLOCK_IS_DAMAGED,
+                name = &name,
+                version = version.to_string(),
+                problem = problem.to_string()
+            );
             Error::new(ErrorKind::Corrupt, text)
         };
         return Err(damage.into_iter().next().map_or_else(none, damaged));
     };
     if candidate.version.to_string() != said.metadata {
-        let text = format!(
-            "{name}: its superblock has version {}, and the text says metadata={}",
-            candidate.version, said.metadata
+        let text = statement!(
+            messages::OTHER_SUPERBLOCK_VERSION,
+            name = name,
+            own = candidate.version.to_string(),
+            said = said.metadata
         );
         return Err(invalid(text));
     }
@@ -278,7 +283,7 @@ impl SeatedStale {
     fn note(&self, assembly: &Assembly) -> String {
         let left_out =
             assembly.left_out.iter().find(|left_out| left_out.candidate == self.candidate);
-        let why = left_out.map_or("is stale", |left_out| &left_out.reason);
+        let why = left_out.map_or("is stale".to_owned(), |left_out| left_out.reason.english());
         let what = if self.by_bitmap {
             "writes to it what the bitmap says it has missed"
         } else {
@@ -326,7 +331,13 @@ fn agree(
 ) -> Result<(), Error> {
     let newest = &candidates[assembly.newest].name;
     let differ = |field: &str, found: &str, text: &str| {
-        Err(invalid(format!("{newest}: {field} is {found}, and the text says {text}")))
+        Err(invalid(statement!(
+            messages::TEXT_SAYS,
+            newest = newest,
+            field = field,
+            found = found,
+            text = text
+        )))
     };
     if assembly.level.to_string() != said.level {
         return differ("level", &assembly.level.to_string(), said.level);
@@ -350,7 +361,7 @@ fn agree(
     {
         return Err(Error::new(
             ErrorKind::Refused,
-            format!("{}; write `missing` in its place to go on without it", left_out.reason),
+            statement!(messages::WRITE_MISSING, why = &left_out.reason),
         ));
     }
     let waits = |candidate: &usize| {
@@ -362,11 +373,11 @@ fn agree(
         .filter(|place| is_seated || !place.as_ref().is_some_and(waits))
         .collect();
     if named.len() != assembly.slots.len() {
-        let text = format!(
-            "{newest}: the array has {} places (raid_disks), and the text names {}; `missing` \
-            stands for a member that is not there",
-            assembly.slots.len(),
-            named.len()
+        let text = statement!(
+            messages::PLACES_NAMED,
+            newest = newest,
+            places = assembly.slots.len(),
+            named = named.len()
         );
         return Err(invalid(text));
     }
@@ -394,11 +405,12 @@ fn in_wrong_place(
         candidate_of(slot).map_or("missing".to_owned(), |index| candidates[index].name.clone())
     };
     let order: Vec<String> = assembly.slots.iter().map(name).collect();
-    invalid(format!(
-        "{}: it is {} (dev_roles) and stands in place {place}; the order of the roles is {}",
-        member.name,
-        member.superblock.role(),
-        order.join(", ")
+    invalid(statement!(
+        messages::STANDS_IN_PLACE,
+        name = &member.name,
+        role = member.superblock.role().to_string(),
+        place = place,
+        order = order.join(", ")
     ))
 }
 
@@ -421,21 +433,25 @@ pub(crate) enum Mark {
 
 impl Mark {
     /// What to say of `member`, which carries it, where the text does not say how it is to be used.
-    pub(crate) fn refusal(&self, member: &str) -> String {
-        let whole = "metadata=none the whole members, superblocks and all";
+    pub(crate) fn refusal(&self, member: &str) -> Text {
+        let whole = messages::WHOLE_MEMBERS;
         match self {
-            Mark::Md(version, array) => format!(
-                "{member} carries an md superblock: it is {array}. metadata={version} uses the \
-                array, {whole}"
+            Mark::Md(version, array) => statement!(
+                messages::CARRIES_SUPERBLOCK,
+                member = member,
+                array = array,
+                version = version.to_string(),
+                whole = whole
             ),
-            Mark::Damaged(version) => format!(
-                "{member} carries an md superblock of version {version} that is damaged; `raidloom \
-                array examine` shows it. metadata={version} uses the array once it is mended, {whole}"
+            Mark::Damaged(version) => statement!(
+                messages::CARRIES_DAMAGED,
+                member = member,
+                version = version.to_string(),
+                whole = whole
             ),
-            Mark::Firmware(format) => format!(
-                "{member} is a member of a firmware RAID ({format}), which raidloom does not read. \
-                metadata=none uses the whole members, what the firmware wrote and all"
-            ),
+            Mark::Firmware(format) => {
+                statement!(messages::FIRMWARE_RAID, member = member, format = format)
+            }
         }
     }
 }

@@ -6,7 +6,9 @@
 //! ```
 
 use block::SECTOR_BYTES;
+use words::{Text, statement};
 
+use crate::catalogue;
 use crate::csv::nanoseconds;
 use crate::follow::{Event, EventKind, Follower};
 use crate::source::{Contents, Devices, Lines, ParsedLine};
@@ -50,17 +52,18 @@ fn is_device(word: &str) -> bool {
         .is_some_and(|(major, minor)| major.parse::<u32>().is_ok() && minor.parse::<u32>().is_ok())
 }
 
-fn event(line: &str, devices: &mut Devices) -> Result<Option<Event>, String> {
+fn event(line: &str, devices: &mut Devices) -> Result<Option<Event>, Text> {
     if line.is_empty() {
         return Ok(None);
     }
     let mut words = line.split_whitespace();
-    let mut word = |name: &str| words.next().ok_or_else(|| format!("no {name}; see blkparse(1)"));
+    let mut word =
+        |name: &str| words.next().ok_or_else(|| statement!(catalogue::BLKPARSE_LACKS, name = name));
     let device = word("device")?;
     if !is_device(device) {
         return match SUMMARY.iter().any(|begin| line.starts_with(begin)) {
             true => Ok(None),
-            false => Err(format!("`{device}` is no device's numbers")),
+            false => Err(statement!(catalogue::NO_DEVICE_NUMBERS, device = device)),
         };
     }
     let device = devices.number(device);
@@ -68,9 +71,9 @@ fn event(line: &str, devices: &mut Devices) -> Result<Option<Event>, String> {
     word("sequence")?;
     let time = word("time")?;
     let time_nanoseconds =
-        nanoseconds(time).ok_or_else(|| format!("`{time}` is no time in seconds"))?;
+        nanoseconds(time).ok_or_else(|| statement!(catalogue::NO_SECONDS, time = time))?;
     let pid = word("process")?;
-    let stream = pid.parse().map_err(|_| format!("`{pid}` is no process"))?;
+    let stream = pid.parse().map_err(|_| statement!(catalogue::NO_PROCESS, pid = pid))?;
     let kind = match word("action")? {
         "Q" => EventKind::Queued,
         "D" => EventKind::Issued,
@@ -80,9 +83,9 @@ fn event(line: &str, devices: &mut Devices) -> Result<Option<Event>, String> {
     let letters = word("RWBS")?;
     let sector = words.next().and_then(|sector| sector.parse::<u64>().ok());
     let length = match (words.next(), words.next()) {
-        (Some("+"), Some(sectors)) => {
-            sectors.parse::<u64>().map_err(|_| format!("`{sectors}` is no number of sectors"))?
-        }
+        (Some("+"), Some(sectors)) => sectors
+            .parse::<u64>()
+            .map_err(|_| statement!(catalogue::NO_SECTORS, sectors = sectors))?,
         // A flush has no range; what is passed through has bytes in brackets and is no request.
         _ if letters.starts_with('F') => 0,
         // The completion of a flush no longer carries its letter.
@@ -91,7 +94,7 @@ fn event(line: &str, devices: &mut Devices) -> Result<Option<Event>, String> {
     };
     let bytes = |sectors: u64| {
         let bytes = sectors.checked_mul(SECTOR_BYTES);
-        bytes.ok_or_else(|| format!("`{sectors}` sectors are more than 2^64 bytes"))
+        bytes.ok_or_else(|| statement!(catalogue::TOO_MANY_SECTORS, sectors = sectors))
     };
     let (offset, length) = (bytes(sector.unwrap_or(0))?, bytes(length)?);
     let event = Event {
@@ -105,7 +108,7 @@ fn event(line: &str, devices: &mut Devices) -> Result<Option<Event>, String> {
         stream,
         device,
     };
-    event.with_letters(letters).ok_or_else(|| format!("`{letters}` is no RWBS"))
+    event.with_letters(letters).ok_or_else(|| statement!(catalogue::NO_RWBS, letters = letters))
 }
 
 impl Lines for Blkparse {

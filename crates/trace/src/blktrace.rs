@@ -12,7 +12,9 @@
 use std::collections::VecDeque;
 
 use block::{Error, ErrorKind, SECTOR_BYTES};
+use words::statement;
 
+use crate::catalogue;
 use crate::follow::{Event, EventKind, Follower};
 use crate::input::Input;
 use crate::source::{Contents, Devices, Source, SourceItem};
@@ -195,11 +197,7 @@ impl Blktrace {
                     needed = HEADER_BYTES;
                 }
                 DecodedEvent::Foreign => {
-                    let text = format!(
-                        "no event of blktrace stands behind event {}: the file is damaged, or of a \
-                        version that this raidloom does not know (it knows 7 and 8)",
-                        self.events
-                    );
+                    let text = statement!(catalogue::NO_BLKTRACE_EVENT, count = self.events);
                     return Err(Error::new(ErrorKind::Corrupt, text));
                 }
             }

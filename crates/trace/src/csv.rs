@@ -4,7 +4,9 @@
 use std::io::Write;
 
 use block::{Error, SECTOR_BYTES};
+use words::{Text, statement};
 
+use crate::catalogue;
 use crate::source::{Contents, Devices, Lines, ParsedLine};
 use crate::{Record, RecordedOp};
 
@@ -147,21 +149,18 @@ impl Lines for Csv {
     }
 }
 
-fn record(line: &str, columns: &Columns) -> Result<Option<Record>, String> {
+fn record(line: &str, columns: &Columns) -> Result<Option<Record>, Text> {
     let cell = |at: usize, name: &str| {
         let cell = line.split(',').nth(at).map(str::trim);
-        cell.ok_or_else(|| format!("no {name}; a line is time,op,offset,length"))
+        cell.ok_or_else(|| statement!(catalogue::CSV_LACKS, name = name))
     };
     let op_text = cell(columns.op, "op")?;
-    let op = operation(op_text).ok_or_else(|| {
-        format!(
-            "`{op_text}` is no operation (read, write, zeroes, discard, flush, or blktrace's RWBS)"
-        )
-    })?;
+    let op =
+        operation(op_text).ok_or_else(|| statement!(catalogue::NO_OPERATION, op_text = op_text))?;
     let Some((op, fua)) = op else { return Ok(None) };
     let seconds = |at: usize| {
         let text = cell(at, "time")?;
-        nanoseconds(text).ok_or_else(|| format!("`{text}` is no time in seconds"))
+        nanoseconds(text).ok_or_else(|| statement!(catalogue::NO_SECONDS, text = text))
     };
     let time_nanoseconds = seconds(columns.time)?;
     // Where it is not known the cell is empty.
@@ -174,7 +173,7 @@ fn record(line: &str, columns: &Columns) -> Result<Option<Record>, String> {
     let mut stream = 0;
     if let Some(at) = told(columns.stream) {
         let text = cell(at, "stream")?;
-        stream = text.parse().map_err(|_| format!("`{text}` is no stream"))?;
+        stream = text.parse().map_err(|_| statement!(catalogue::NO_STREAM, text = text))?;
     }
     let mut record =
         Record { time_nanoseconds, latency_nanoseconds, op, fua, offset: 0, length: 0, stream };
@@ -185,7 +184,7 @@ fn record(line: &str, columns: &Columns) -> Result<Option<Record>, String> {
         let text = cell(at, name)?;
         let bytes =
             text.parse().ok().and_then(|number: u64| number.checked_mul(columns.unit_bytes));
-        bytes.ok_or_else(|| format!("`{text}` is no {name}"))
+        bytes.ok_or_else(|| statement!(catalogue::NO_SUCH, text = text, name = name))
     };
     (record.offset, record.length) =
         (number(columns.offset, "offset")?, number(columns.length, "length")?);
@@ -237,7 +236,7 @@ impl<W: Write> CsvWriter<W> {
 }
 
 fn failed(error: std::io::Error) -> Error {
-    Error::from_io("writing the CSV", error)
+    Error::from_io(catalogue::WRITING_CSV, error)
 }
 
 #[cfg(test)]

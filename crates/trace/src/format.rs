@@ -3,7 +3,9 @@
 use std::io::{Seek, SeekFrom, Write};
 
 use block::{Error, ErrorKind};
+use words::{Text, statement};
 
+use crate::catalogue;
 use crate::input::Input;
 use crate::source::{Contents, Devices, Source, SourceItem};
 use crate::{ProblemKind, ProblemSite, Record, RecordedOp};
@@ -153,7 +155,7 @@ impl<W: Write> Writer<W> {
     fn put(&mut self) -> Result<(), Error> {
         let put = self.output.write_all(&self.bytes);
         self.bytes.clear();
-        put.map_err(|error| Error::from_io("writing the trace", error))
+        put.map_err(|error| Error::from_io(catalogue::WRITING_TRACE, error))
     }
 
     /// Writes a record, no earlier than the one before it and in whole blocks; it may be kept back.
@@ -176,7 +178,7 @@ impl<W: Write> Writer<W> {
         self.varint(lost);
         self.end_bytes = Some(self.bytes.len() as i64);
         self.put()?;
-        self.output.flush().map_err(|error| Error::from_io("writing the trace", error))
+        self.output.flush().map_err(|error| Error::from_io(catalogue::WRITING_TRACE, error))
     }
 
     /// Goes on after all: what is written next takes the place of the end.
@@ -189,7 +191,7 @@ impl<W: Write> Writer<W> {
     {
         let Some(length) = self.end_bytes.take() else { return Ok(()) };
         let back = self.output.seek(SeekFrom::Current(-length));
-        back.map(drop).map_err(|error| Error::from_io("writing the trace", error))
+        back.map(drop).map_err(|error| Error::from_io(catalogue::WRITING_TRACE, error))
     }
 
     /// [`Writer::finish`] where the size of the device was not known in the beginning.
@@ -206,7 +208,7 @@ impl<W: Write> Writer<W> {
             .seek(SeekFrom::Start(SIZE_OFFSET))
             .and_then(|_| output.write_all(&size_bytes.to_le_bytes()))
             .and_then(|()| output.flush())
-            .map_err(|error| Error::from_io("writing the trace", error))
+            .map_err(|error| Error::from_io(catalogue::WRITING_TRACE, error))
     }
 
     /// How many records were written.
@@ -227,7 +229,7 @@ pub(crate) struct Decoder {
     ended: bool,
 }
 
-fn corrupt(text: String) -> Error {
+fn corrupt(text: impl Into<Text>) -> Error {
     Error::new(ErrorKind::Corrupt, text)
 }
 
@@ -237,15 +239,13 @@ impl Decoder {
         let mut more = [0; 8];
         let word =
             |bytes: &[u8], at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| bytes[at + byte]));
-        let short = || corrupt("reading the trace's header: it ends too early".to_owned());
+        let short = || corrupt(catalogue::HEADER_ENDS);
         if !input.exact(&mut header)? {
             return Err(short());
         }
         let version = word(&header, 16);
         if version != VERSION && version != VERSION_1 {
-            let text = format!(
-                "a trace of version {version}; this raidloom knows up to version {VERSION}"
-            );
+            let text = statement!(catalogue::TRACE_VERSION, version = version, known = VERSION);
             return Err(Error::new(ErrorKind::Refused, text));
         }
         if version == VERSION && !input.exact(&mut more)? {
@@ -253,7 +253,7 @@ impl Decoder {
         }
         let block_bytes = word(&header, 20);
         if !block_bytes.is_power_of_two() || block_bytes < 512 {
-            return Err(corrupt(format!("the trace's header has blocks of {block_bytes} bytes")));
+            return Err(corrupt(statement!(catalogue::HEADER_BLOCKS, block_bytes = block_bytes)));
         }
         let size = [24, 25, 26, 27, 28, 29, 30, 31].map(|at| header[at]);
         let flags = match version {
@@ -293,18 +293,18 @@ impl Decoder {
                 return Ok(Some(number));
             }
         }
-        Err(self.damaged("a number is too long"))
+        Err(self.damaged(catalogue::NUMBER_TOO_LONG))
     }
 
-    fn damaged(&self, what: &str) -> Error {
-        corrupt(format!("the trace is damaged behind its record {}: {what}", self.count))
+    fn damaged(&self, what: impl Into<Text>) -> Error {
+        corrupt(statement!(catalogue::DAMAGED_BEHIND, count = self.count, what = what))
     }
 
     /// The end that is written, once its first byte was read; `None` where the file ends first.
     fn end(&mut self, kind: u8, input: &mut Input) -> Result<Option<()>, Error> {
         let Some(count) = self.varint(input)? else { return Ok(None) };
         if kind != 0 || count != self.count {
-            return Err(self.damaged(&format!("its end speaks of {count}")));
+            return Err(self.damaged(statement!(catalogue::END_SPEAKS_OF, count = count)));
         }
         if self.version >= VERSION {
             let Some(lost) = self.varint(input)? else { return Ok(None) };
@@ -324,13 +324,15 @@ impl Decoder {
             3 => RecordedOp::WriteZeroes,
             4 => RecordedOp::Discard,
             5 => RecordedOp::Flush,
-            other => return Err(self.damaged(&format!("there is no operation {other}"))),
+            other => {
+                return Err(self.damaged(statement!(catalogue::NO_SUCH_OPERATION, other = other)));
+            }
         };
         if self.version == VERSION_1 && kind & (LATENCY | STREAM) != 0 {
-            return Err(self.damaged("an unknown bit is set"));
+            return Err(self.damaged(catalogue::UNKNOWN_BIT));
         }
         let Some(time) = self.varint(input)? else { return Ok(None) };
-        let too_large = "a number is too large";
+        let too_large = catalogue::RECORD_NUMBER_TOO_LARGE;
         let time_nanoseconds =
             self.previous.time.checked_add(time).ok_or_else(|| self.damaged(too_large))?;
         let (mut offset, mut length) = (self.previous.end, self.previous.length);

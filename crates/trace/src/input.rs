@@ -4,6 +4,8 @@ use std::io::{self, Read};
 
 use block::Error;
 
+use crate::catalogue;
+
 /// What is read at once, and so the most that can be looked at before a format is known.
 const CHUNK_BYTES: usize = 256 << 10;
 /// No line of requests is longer, its end included. What is, was not written by a program that
@@ -65,7 +67,7 @@ impl Input {
                     self.cut_off = true;
                     break;
                 }
-                Err(error) => return Err(Error::from_io("reading the trace", error)),
+                Err(error) => return Err(Error::from_io(catalogue::READING_TRACE, error)),
             }
         }
         Ok(&self.buffer[self.at..self.end])

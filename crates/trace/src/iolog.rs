@@ -8,7 +8,9 @@
 use std::io::Write;
 
 use block::Error;
+use words::statement;
 
+use crate::catalogue;
 use crate::source::{Contents, Devices, Lines, ParsedLine};
 use crate::{Record, RecordedOp};
 
@@ -39,7 +41,7 @@ impl Iolog {
             let microseconds: Option<u64> = text.parse().ok();
             time_nanoseconds = microseconds
                 .and_then(|microseconds| microseconds.checked_mul(1000))
-                .ok_or_else(|| format!("`{text}` is no time in microseconds"))?;
+                .ok_or_else(|| statement!(catalogue::NO_MICROSECONDS, text = text))?;
         }
         if let [.., "add" | "open" | "close"] = words {
             return Ok(None);
@@ -49,7 +51,7 @@ impl Iolog {
             [name @ .., action] if is_bare => (name, *action, "0", "0"),
             [name @ .., "wait", time] if self.version == 2 => (name, "wait", *time, "0"),
             [name @ .., action, offset, length] => (name, *action, *offset, *length),
-            _ => return Err("a line is FILE ACTION OFFSET LENGTH".to_owned()),
+            _ => return Err(catalogue::IOLOG_LINE.into()),
         };
         let op = match action {
             "read" => RecordedOp::Read,
@@ -65,9 +67,7 @@ impl Iolog {
                 return Ok(None);
             }
             _ => {
-                return Err(format!(
-                    "`{action}` is no action of fio's (read, write, trim, sync, datasync, wait)"
-                ));
+                return Err(statement!(catalogue::NO_ACTION, action = action));
             }
         };
         let number = |text: &str, what: &str| {
@@ -92,7 +92,7 @@ impl Lines for Iolog {
         match (self.version, line) {
             (0, VERSION_2) => self.version = 2,
             (0, VERSION_3) => self.version = 3,
-            (0, _) => return Err(format!("the first line is not `{VERSION_3}`")),
+            (0, _) => return Err(statement!(catalogue::FIRST_LINE, version_3 = VERSION_3)),
             (_, "") => (),
             _ => return self.line(line, devices),
         }
@@ -152,5 +152,5 @@ impl<W: Write> IologWriter<W> {
 }
 
 fn failed(error: std::io::Error) -> Error {
-    Error::from_io("writing the iolog", error)
+    Error::from_io(catalogue::WRITING_IOLOG, error)
 }

@@ -11,6 +11,7 @@
 
 mod blkparse;
 pub mod blktrace;
+mod catalogue;
 mod csv;
 mod follow;
 mod format;

@@ -10,7 +10,9 @@
 //! of an entry are in the same. Reads are not in it, nor is the time.
 
 use block::{Error, ErrorKind, SECTOR_BYTES};
+use words::{Text, statement};
 
+use crate::catalogue;
 use crate::input::Input;
 use crate::source::{Contents, Devices, Source, SourceItem};
 use crate::{ProblemKind, ProblemSite, Record, RecordedOp};
@@ -100,19 +102,19 @@ struct LogHead {
 
 impl LogHead {
     fn read(input: &mut Input) -> Result<LogHead, Error> {
-        let corrupt = |text: String| Error::new(ErrorKind::Corrupt, text);
+        let corrupt = |text: Text| Error::new(ErrorKind::Corrupt, text);
         let mut beginning = [0; 32];
         if !input.exact(&mut beginning)? {
-            return Err(corrupt("the log of dm-log-writes ends in its first sector".to_owned()));
+            return Err(corrupt(catalogue::LOG_ENDS.into()));
         }
         let [version, entries] = [1, 2].map(|at| number(&beginning, at));
         let sector_bytes = number(&beginning, 3) & u64::from(u32::MAX);
         if version != VERSION {
-            let text = format!("a log of dm-log-writes of version {version}; 1 is known");
+            let text = statement!(catalogue::LOG_VERSION, version = version);
             return Err(Error::new(ErrorKind::Refused, text));
         }
         if !sector_bytes.is_power_of_two() || !(512..=SECTOR_BYTES_MAX).contains(&sector_bytes) {
-            return Err(corrupt(format!("the log's sectors have {sector_bytes} bytes")));
+            return Err(corrupt(statement!(catalogue::LOG_SECTORS, sector_bytes = sector_bytes)));
         }
         let ended = !input.skip(sector_bytes - beginning.len() as u64)? && entries == 0;
         Ok(LogHead { sector_bytes, entries, ended })
@@ -132,7 +134,7 @@ impl EntryNumbers {
         let [sector, sectors, flags, text_bytes] = [0, 1, 2, 3].map(|at| number(beginning, at));
         let bytes = |sectors: u64| {
             sectors.checked_mul(sector_bytes).ok_or_else(|| {
-                let text = format!("the log is damaged at its entry {count}");
+                let text = statement!(catalogue::LOG_DAMAGED, count = count);
                 Error::new(ErrorKind::Corrupt, text)
             })
         };
@@ -162,15 +164,15 @@ pub fn read_log(
     drive_bytes: u64,
     take: &mut TakeEntry<'_>,
 ) -> Result<(), Error> {
-    let corrupt = |text: String| Error::new(ErrorKind::Corrupt, text);
+    let corrupt = |text: Text| Error::new(ErrorKind::Corrupt, text);
     let mut input = Input::new(input);
     if !begins(input.peek(8)?) {
-        return Err(corrupt("it is no log of dm-log-writes".to_owned()));
+        return Err(corrupt(catalogue::NO_LOG_OF_WRITES.into()));
     }
     let head = LogHead::read(&mut input)?;
     let (mut sector, mut data) = (vec![0; head.sector_bytes as usize], Vec::new());
     for count in 1..=head.entries {
-        let cut_off = || corrupt(format!("the log is cut off in its entry {count}"));
+        let cut_off = || corrupt(statement!(catalogue::LOG_CUT_OFF, count = count));
         if !input.exact(&mut sector)? {
             return Err(cut_off());
         }
@@ -184,9 +186,12 @@ pub fn read_log(
         }
         let EntryNumbers { offset, length, .. } = entry;
         if offset.checked_add(length).is_none_or(|end| end > drive_bytes) {
-            return Err(corrupt(format!(
-                "{length} bytes at {offset} of its entry {count} reach past the end of a drive of \
-                {drive_bytes} bytes"
+            return Err(corrupt(statement!(
+                catalogue::LOG_PAST_END,
+                length = length,
+                offset = offset,
+                count = count,
+                drive_bytes = drive_bytes
             )));
         }
         if entry.flags & FLUSH != 0 {

@@ -1,6 +1,8 @@
 //! What is wrong with a trace: counted where it can be read on, an error where it cannot.
 
-use std::fmt;
+use words::{Text, statement};
+
+use crate::catalogue;
 
 /// Where it was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,11 +13,11 @@ pub enum ProblemSite {
     Record(u64),
 }
 
-impl fmt::Display for ProblemSite {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ProblemSite::Line(number) => write!(f, "line {number}"),
-            ProblemSite::Record(number) => write!(f, "record {number}"),
+impl From<ProblemSite> for Text {
+    fn from(site: ProblemSite) -> Text {
+        match site {
+            ProblemSite::Line(number) => statement!(catalogue::LINE, number = number),
+            ProblemSite::Record(number) => statement!(catalogue::RECORD, number = number),
         }
     }
 }
@@ -58,18 +60,19 @@ impl ProblemKind {
     }
 }
 
-impl fmt::Display for ProblemKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ProblemKind::Unreadable => "no request can be read there",
-            ProblemKind::Empty => "a request of size 0",
-            ProblemKind::PastEnd => "a request that reaches past the end of the device",
-            ProblemKind::Unordered => "a request that is earlier than the one before it",
-            ProblemKind::ClockSetBack => "the clock was set back",
-            ProblemKind::Unpaired => "a completion without its submission",
-            ProblemKind::Lost => "the recorder lost requests",
-            ProblemKind::CutOff => "the trace is cut off",
-        })
+impl From<ProblemKind> for Text {
+    fn from(kind: ProblemKind) -> Text {
+        match kind {
+            ProblemKind::Unreadable => catalogue::UNREADABLE,
+            ProblemKind::Empty => catalogue::EMPTY,
+            ProblemKind::PastEnd => catalogue::PAST_END,
+            ProblemKind::Unordered => catalogue::UNORDERED,
+            ProblemKind::ClockSetBack => catalogue::CLOCK_WAS_SET_BACK,
+            ProblemKind::Unpaired => catalogue::UNPAIRED,
+            ProblemKind::Lost => catalogue::LOST,
+            ProblemKind::CutOff => catalogue::CUT_OFF,
+        }
+        .into()
     }
 }
 

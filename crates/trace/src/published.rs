@@ -9,7 +9,9 @@
 //! ```
 
 use block::SECTOR_BYTES;
+use words::{Message, Text, statement};
 
+use crate::catalogue;
 use crate::csv::nanoseconds;
 use crate::source::{Contents, Devices, Lines, ParsedLine};
 use crate::{Record, RecordedOp};
@@ -29,22 +31,24 @@ pub(crate) struct Spc;
 pub(crate) struct Alibaba;
 pub(crate) struct DiskSim;
 
-fn operation(text: &str) -> Result<RecordedOp, String> {
+fn operation(text: &str) -> Result<RecordedOp, Text> {
     match text {
         "Read" | "read" | "R" | "r" => Ok(RecordedOp::Read),
         "Write" | "write" | "W" | "w" => Ok(RecordedOp::Write),
-        _ => Err(format!("`{text}` neither reads nor writes")),
+        _ => Err(statement!(catalogue::NEITHER_READS_NOR_WRITES, text = text)),
     }
 }
 
-fn number(text: &str, what: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("`{text}` is no {what}"))
+fn number(text: &str, what: Message) -> Result<u64, Text> {
+    text.parse().map_err(|_| statement!(catalogue::NO_SUCH_FIELD, text = text, what = what))
 }
 
 /// A number of units, in what it is made of.
-fn times(text: &str, what: &str, unit: u64) -> Result<u64, String> {
+fn times(text: &str, what: Message, unit: u64) -> Result<u64, Text> {
     let number = number(text, what)?;
-    number.checked_mul(unit).ok_or_else(|| format!("`{text}` is too large for a {what}"))
+    number
+        .checked_mul(unit)
+        .ok_or_else(|| statement!(catalogue::TOO_LARGE_FOR, text = text, what = what))
 }
 
 /// The cells of a line, if it has exactly so many.
@@ -82,16 +86,16 @@ impl Lines for Msr {
             return Ok(None);
         }
         let [time, host, disk, op, offset, length, latency] =
-            cells(line).ok_or_else(|| format!("a line is {form}"))?;
-        number(disk, "disk's number")?;
-        let latency = times(latency, "response time", TICK_NANOSECONDS)?;
+            cells(line).ok_or_else(|| statement!(catalogue::A_LINE_IS, form = form))?;
+        number(disk, catalogue::DISK_NUMBER)?;
+        let latency = times(latency, catalogue::RESPONSE_TIME, TICK_NANOSECONDS)?;
         let record = Record {
             latency_nanoseconds: Some(latency),
             ..record(
-                times(time, "time", TICK_NANOSECONDS)?,
+                times(time, catalogue::TIME, TICK_NANOSECONDS)?,
                 operation(op)?,
-                number(offset, "offset")?,
-                number(length, "size")?,
+                number(offset, catalogue::OFFSET)?,
+                number(length, catalogue::FIELD_SIZE)?,
             )
         };
         Ok(Some((record, devices.number(&format!("{host}_{disk}")))))
@@ -113,15 +117,16 @@ impl Lines for Spc {
         }
         // Further fields are optional.
         let mut found = line.split(',').map(str::trim);
-        let mut cell = || found.next().ok_or("a line is ASU,LBA,Size,Opcode,Timestamp");
+        let mut cell = || found.next().ok_or(catalogue::SPC_LINE);
         let [unit, sector, length, op, time] = [cell()?, cell()?, cell()?, cell()?, cell()?];
-        number(unit, "unit (ASU)")?;
-        let seconds = nanoseconds(time).ok_or_else(|| format!("`{time}` is no time in seconds"))?;
+        number(unit, catalogue::UNIT)?;
+        let seconds =
+            nanoseconds(time).ok_or_else(|| statement!(catalogue::NO_SECONDS, time = time))?;
         let record = record(
             seconds,
             operation(op)?,
-            times(sector, "sector", SECTOR_BYTES)?,
-            number(length, "size")?,
+            times(sector, catalogue::SECTOR, SECTOR_BYTES)?,
+            number(length, catalogue::FIELD_SIZE)?,
         );
         Ok(Some((record, devices.number(unit))))
     }
@@ -143,14 +148,13 @@ impl Lines for Alibaba {
         if is_head(line, "device_id,") {
             return Ok(None);
         }
-        let [device, op, offset, length, time] =
-            cells(line).ok_or("a line is device_id,opcode,offset,length,timestamp")?;
-        number(device, "device")?;
+        let [device, op, offset, length, time] = cells(line).ok_or(catalogue::ALIBABA_LINE)?;
+        number(device, catalogue::DEVICE)?;
         let record = record(
-            times(time, "time", 1000)?,
+            times(time, catalogue::TIME, 1000)?,
             operation(op)?,
-            number(offset, "offset")?,
-            number(length, "length")?,
+            number(offset, catalogue::OFFSET)?,
+            number(length, catalogue::LENGTH)?,
         );
         Ok(Some((record, devices.number(device))))
     }
@@ -170,23 +174,24 @@ impl Lines for DiskSim {
             return Ok(None);
         }
         let mut words = line.split_whitespace();
-        let mut word = || words.next().ok_or("a line is milliseconds device block blocks flags");
+        let mut word = || words.next().ok_or(catalogue::DISKSIM_LINE);
         let [time, device, sector, sectors, flags] = [word()?, word()?, word()?, word()?, word()?];
         if words.next().is_some() {
-            return Err("a line is milliseconds device block blocks flags".to_owned());
+            return Err(catalogue::DISKSIM_LINE.into());
         }
         let milliseconds: Option<f64> = time.parse().ok();
         let milliseconds = milliseconds.filter(|time| time.is_finite() && *time >= 0.0);
-        let milliseconds = milliseconds.ok_or_else(|| format!("`{time}` is no time in ms"))?;
-        number(device, "device")?;
+        let milliseconds =
+            milliseconds.ok_or_else(|| statement!(catalogue::NO_MILLISECONDS, time = time))?;
+        number(device, catalogue::DEVICE)?;
         let flags = u64::from_str_radix(flags.trim_start_matches("0x"), 16)
-            .map_err(|_| format!("`{flags}` are no flags"))?;
+            .map_err(|_| statement!(catalogue::NO_FLAGS, flags = flags))?;
         let op = if flags & DISKSIM_READ != 0 { RecordedOp::Read } else { RecordedOp::Write };
         let record = record(
             (milliseconds * 1e6).round() as u64,
             op,
-            times(sector, "block", SECTOR_BYTES)?,
-            times(sectors, "number of blocks", SECTOR_BYTES)?,
+            times(sector, catalogue::BLOCK, SECTOR_BYTES)?,
+            times(sectors, catalogue::NUMBER_OF_BLOCKS, SECTOR_BYTES)?,
         );
         Ok(Some((record, devices.number(device))))
     }

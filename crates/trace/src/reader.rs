@@ -5,9 +5,11 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use block::{Error, ErrorKind};
+use words::{Text, statement};
 
 use crate::blkparse::{self, Blkparse};
 use crate::blktrace::{self, Blktrace};
+use crate::catalogue;
 use crate::csv::Csv;
 use crate::format::{self, Decoder};
 use crate::input::Input;
@@ -223,14 +225,14 @@ impl Reader {
         self.ended && self.problems.count(ProblemKind::CutOff) == 0
     }
 
-    fn problem(&mut self, kind: ProblemKind, count: u64, text: Option<&str>) -> Result<(), Error> {
+    fn problem(&mut self, kind: ProblemKind, count: u64, text: Option<Text>) -> Result<(), Error> {
         let place = self.source.place(&self.input);
         // A file of which nothing can be read at first is not what it was taken for, and in a CSV
         // that somebody made a wrong line is a mistake and no damage.
         let is_other =
             kind == ProblemKind::Unreadable && (self.first.is_none() || self.format == Format::Csv);
         if self.options.strict || is_other {
-            return Err(wrong(place, text.unwrap_or(&kind.to_string())));
+            return Err(wrong(place, text.unwrap_or_else(|| kind.into())));
         }
         self.problems.add(kind, count, place);
         Ok(())
@@ -245,7 +247,7 @@ impl Reader {
             let (record, device) = match self.source.step(&mut self.input, &mut self.devices)? {
                 SourceItem::Request(record, device) => (record, device),
                 SourceItem::Problem(kind, count, text) => {
-                    self.problem(kind, count, text.as_deref())?;
+                    self.problem(kind, count, text)?;
                     continue;
                 }
                 SourceItem::End => {
@@ -289,10 +291,10 @@ impl Reader {
                 break;
             }
         }
-        let text = format!(
-            "the trace is of {} devices ({}); say which one counts: --device NAME",
-            self.devices.names.len(),
-            self.devices.list()
+        let text = statement!(
+            catalogue::TRACE_OF_SEVERAL_DEVICES,
+            count = self.devices.names.len(),
+            names = self.devices.list()
         );
         Error::new(ErrorKind::Refused, text)
     }
@@ -347,7 +349,7 @@ impl Iterator for Reader {
             && let Some(named) = &self.options.device
         {
             let names = self.devices.list();
-            let text = format!("there is no device {named} in the trace, only: {names}");
+            let text = statement!(catalogue::NO_SUCH_DEVICE, named = named, names = names);
             return Some(Err(Error::new(ErrorKind::NotFound, text)));
         }
         next.transpose()

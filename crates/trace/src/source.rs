@@ -1,7 +1,9 @@
 //! What every format is to its reader: steps from one request to the next.
 
 use block::{Error, ErrorKind, SECTOR_BYTES};
+use words::{Text, statement};
 
+use crate::catalogue;
 use crate::input::{Input, LINE_BYTES, Line};
 use crate::{ProblemKind, ProblemSite, Record};
 
@@ -25,7 +27,7 @@ pub(crate) enum SourceItem {
     /// A request, and the number of its device.
     Request(Record, u32),
     /// Something that is wrong, how often, and what about it.
-    Problem(ProblemKind, u64, Option<String>),
+    Problem(ProblemKind, u64, Option<Text>),
     End,
 }
 
@@ -77,7 +79,7 @@ impl Devices {
 
 /// What a line tells of: a request and the number of its device, or nothing; or what is wrong with
 /// it.
-pub(crate) type ParsedLine = Result<Option<(Record, u32)>, String>;
+pub(crate) type ParsedLine = Result<Option<(Record, u32)>, Text>;
 
 /// What reads one line of text.
 pub(crate) trait Lines: Send {
@@ -122,14 +124,11 @@ impl<L: Lines> Source for LineSource<L> {
                 Line::Text(text) => (text, false),
                 Line::Last(text) => (text, true),
                 Line::TooLong => {
-                    let problem = format!(
-                        "longer than {LINE_BYTES} bytes; this is neither a trace nor lines of \
-                        requests"
-                    );
-                    return Err(wrong(self.place(input), &problem));
+                    let problem = statement!(catalogue::LINE_TOO_LONG, line_bytes = LINE_BYTES);
+                    return Err(wrong(self.place(input), problem));
                 }
                 Line::NoText => {
-                    let problem = "no text; this is neither a trace nor lines of requests";
+                    let problem = catalogue::NO_TEXT;
                     return Err(wrong(self.place(input), problem));
                 }
             };
@@ -158,6 +157,6 @@ impl<L: Lines> Source for LineSource<L> {
     }
 }
 
-pub(crate) fn wrong(place: ProblemSite, problem: &str) -> Error {
-    Error::new(ErrorKind::Invalid, format!("{place}: {problem}"))
+pub(crate) fn wrong(place: ProblemSite, problem: impl Into<Text>) -> Error {
+    Error::new(ErrorKind::Invalid, problem.into().at(place))
 }

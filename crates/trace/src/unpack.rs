@@ -9,6 +9,8 @@ use flate2::read::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
+use crate::catalogue;
+
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// What is read of a packed file at once.
@@ -16,7 +18,7 @@ const CHUNK_BYTES: usize = 256 << 10;
 
 /// The bytes of a file, unpacked if it is packed.
 pub(crate) fn unpack(mut file: File) -> Result<Box<dyn Read + Send>, Error> {
-    let failed = |error| Error::from_io("reading the trace", error);
+    let failed = |error| Error::from_io(catalogue::READING_TRACE, error);
     let mut beginning = Vec::new();
     file.by_ref().take(ZSTD.len() as u64).read_to_end(&mut beginning).map_err(failed)?;
     let is_gzip = beginning.starts_with(&GZIP);

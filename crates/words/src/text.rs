@@ -139,6 +139,12 @@ impl Text {
         said.to_string().into()
     }
 
+    /// What is a text, or becomes one: what goes into a place of a message.
+    #[must_use]
+    pub fn of(value: impl Into<Text>) -> Text {
+        value.into()
+    }
+
     /// Its parts, in their order.
     #[must_use]
     pub fn parts(&self) -> &[TextPart] {
@@ -221,6 +227,9 @@ impl fmt::Display for Text {
     }
 }
 
+/// What a value is refused with where it is read ([`std::str::FromStr`]).
+impl std::error::Error for Text {}
+
 impl From<String> for Text {
     fn from(text: String) -> Text {
         if text.is_empty() { Text::default() } else { Text(vec![TextPart::Plain(text)]) }
@@ -267,7 +276,7 @@ macro_rules! statement {
     ($message:expr $(, $place:ident = $value:expr)* $(,)?) => {
         $crate::Text::from($crate::Statement::new(
             $message,
-            vec![$((stringify!($place), $crate::Text::from($value))),*],
+            vec![$((stringify!($place), $crate::Text::of($value))),*],
         ))
     };
 }

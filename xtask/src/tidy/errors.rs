@@ -31,8 +31,6 @@ const ERRORS: &[&str] = &["error", "err"];
 /// Path and why it makes errors of texts.
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("crates/bench/src/suite/fio/mod.rs", "fio says in words alone that it is not there"),
-    ("crates/lab/src/pull/text.rs", "errors of serde are texts"),
-    ("crates/mdtools/src/rescue/mod.rs", "why an array is not opened is a list of sentences"),
 ];
 
 /// Places that make an error out of another's text.

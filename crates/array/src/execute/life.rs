@@ -31,6 +31,7 @@ use super::members::{Failure, Members};
 use super::piece::{Attempt, Piece, PieceState, SmallSteps};
 use super::requests::{NewPiece, Operation, PieceError, Requests};
 use super::streams::Streams;
+use crate::catalogue;
 use crate::health::{READ_ERRORS_MAX, Verdict, judge};
 use crate::level::{Faults, TooManyAbsent};
 use crate::member::{Member, MemberSet};
@@ -743,7 +744,7 @@ impl Pieces {
     /// never gives one: what it holds is unknown.
     pub(super) fn give_up(&mut self) {
         self.stop_waiting();
-        let silent = Error::new(ErrorKind::TimedOut, "a write was never answered");
+        let silent = Error::new(ErrorKind::TimedOut, catalogue::NEVER_ANSWERED);
         for (_, piece) in self.table.iter() {
             match &piece.state {
                 PieceState::Writing if piece.holds.row.is_some() => {

@@ -7,6 +7,7 @@ use block::{Buf, Channel, Completion, Error, ErrorKind, Op, Request, Slots};
 use reactor::Reactor;
 
 use super::tag::Tag;
+use crate::catalogue;
 use crate::level::{Faults, LevelTraits};
 use crate::member::{Member, MemberSet};
 use crate::part::{Action, Part};
@@ -400,7 +401,7 @@ impl Channel for AbsentMember {
     }
 
     fn poll(&mut self, done: &mut Vec<Completion>) {
-        let gone = || Err(Error::new(ErrorKind::Gone, "the member is not there"));
+        let gone = || Err(Error::new(ErrorKind::Gone, catalogue::MEMBER_NOT_THERE));
         done.extend(self.requests.drain(..).map(|request| request.complete(gone())));
     }
 

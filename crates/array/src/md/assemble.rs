@@ -24,7 +24,7 @@
 
 use std::fmt;
 
-use words::{Text, statement};
+use words::{Message, Text, statement};
 
 use super::usability::is_whole;
 use super::{
@@ -107,7 +107,7 @@ pub struct LeftOut {
     /// Which candidate.
     pub candidate: usize,
     /// The reason.
-    pub reason: String,
+    pub reason: Text,
 }
 
 /// Whether the array may start. Every reason is one line that names member and field.
@@ -194,10 +194,7 @@ impl Assembly {
     }
 
     /// Why such an array ([`Assembly::reads_wrong_without_log`]) is not just read.
-    pub const WITHOUT_LOG: &'static str = "it was being written and lacks a member, and its \
-        partial parity log is replayed only \
-         where it is started for writing: what the missing member held next to those writes may \
-         read wrong";
+    pub const WITHOUT_LOG: Message = catalogue::WITHOUT_LOG;
 
     /// Whether parity has to be made from a partial parity log before what is missing can be made
     /// from it: it was being written, lacks a member, and may be started all the same. An array
@@ -255,16 +252,19 @@ pub fn group(candidates: &[Candidate]) -> Vec<Vec<usize>> {
 /// # Errors
 /// One line when there is nothing to start from: no candidate is usable, or they belong to several
 /// arrays.
-pub fn assemble(candidates: &[Candidate], options: AssembleOptions) -> Result<Assembly, String> {
+pub fn assemble(candidates: &[Candidate], options: AssembleOptions) -> Result<Assembly, Text> {
     if let [first, others @ ..] = candidates
         && let Some(other) =
             others.iter().find(|other| other.superblock.set_uuid != first.superblock.set_uuid)
     {
         let (one, two) =
             (uuid_text(&first.superblock.set_uuid), uuid_text(&other.superblock.set_uuid));
-        return Err(format!(
-            "{} is of array {one} and {} of array {two} (set_uuid): name the members of one array",
-            first.name, other.name
+        return Err(statement!(
+            catalogue::MEMBERS_OF_TWO_ARRAYS,
+            first = &first.name,
+            one = one,
+            second = &other.name,
+            two = two
         ));
     }
     let mut left_out = Vec::new();
@@ -275,7 +275,7 @@ pub fn assemble(candidates: &[Candidate], options: AssembleOptions) -> Result<As
             if let Some(problem) = problems.first() {
                 left_out.push(LeftOut {
                     candidate: index,
-                    reason: format!("{}: {problem}", candidate.name),
+                    reason: Text::verbatim(&problem).at(&candidate.name),
                 });
             }
             problems.is_empty()
@@ -291,8 +291,8 @@ pub fn assemble(candidates: &[Candidate], options: AssembleOptions) -> Result<As
         usable.iter().copied().max_by_key(|&index| (age(index), std::cmp::Reverse(index)))
     else {
         return Err(match left_out.first() {
-            Some(first) => format!("no usable member: {}", first.reason),
-            None => "no members were named".to_owned(),
+            Some(first) => statement!(catalogue::NO_USABLE_MEMBER, why = &first.reason),
+            None => catalogue::NO_MEMBERS_NAMED.into(),
         });
     };
     let by = |newest: usize, takes_doubtful: bool| {
@@ -366,8 +366,8 @@ impl<'a> Sorting<'a> {
         &self.candidates[self.newest].superblock
     }
 
-    fn leave_out(&mut self, candidate: usize, reason: &str) {
-        let reason = format!("{}: {reason}", self.candidates[candidate].name);
+    fn leave_out(&mut self, candidate: usize, reason: impl Into<Text>) {
+        let reason = reason.into().at(&self.candidates[candidate].name);
         self.left_out.push(LeftOut { candidate, reason });
     }
 
@@ -379,7 +379,7 @@ impl<'a> Sorting<'a> {
         match own.role() {
             Role::Spare => return self.spares.push(index),
             Role::Faulty if behind <= 1 => {
-                return self.leave_out(index, "is marked as faulty (dev_roles)");
+                return self.leave_out(index, catalogue::MARKED_FAULTY);
             }
             _ => (),
         }
@@ -414,17 +414,20 @@ impl<'a> Sorting<'a> {
             return false;
         }
         let state = if is_one_behind_clean {
-            format!(", and the array has been called clean since ({newest_name})")
+            statement!(catalogue::CLEAN_SINCE, newest_name = newest_name)
         } else {
-            String::new()
+            Text::default()
         };
-        let events = format!(
-            "its events are {}, those of {newest_name} {}{state}",
-            own.events, master.events
+        let events = statement!(
+            catalogue::MEMBER_EVENTS,
+            own = own.events,
+            newest_name = newest_name,
+            newest = master.events,
+            state = state
         );
         let is_needed = !master.level.is_redundant() || is_one_behind_clean;
         if !(is_needed && self.takes_doubtful) {
-            self.leave_out_stale(index, &events);
+            self.leave_out_stale(index, events);
             return true;
         }
         let text = statement!(catalogue::MEMBER_BEHIND, events = events);
@@ -432,9 +435,9 @@ impl<'a> Sorting<'a> {
         false
     }
 
-    fn leave_out_stale(&mut self, index: usize, older: &str) {
-        let advice = "it has to be brought up to date before it counts again";
-        self.leave_out(index, &format!("is stale: {older}; {advice}"));
+    fn leave_out_stale(&mut self, index: usize, older: Text) {
+        let advice = catalogue::BRING_UP_TO_DATE;
+        self.leave_out(index, statement!(catalogue::IS_STALE, older = older, advice = advice));
         self.note_stale(index);
     }
 
@@ -447,38 +450,36 @@ impl<'a> Sorting<'a> {
         let known = master.role_of(own.member_number);
         if known != Role::Active(role) {
             let (number, is) = (own.member_number, own.role());
-            let reason = format!(
-                "calls itself {is} (dev_number {number}); {newest_name} has it as {known} \
-                (dev_roles)"
+            let reason = statement!(
+                catalogue::CALLS_ITSELF,
+                is = is.to_string(),
+                number = number,
+                newest_name = newest_name,
+                known = known.to_string()
             );
-            self.leave_out(index, &reason);
+            self.leave_out(index, reason);
             self.note_stale(index);
             return false;
         }
         if own.features.contains(Features::REPLACEMENT) {
-            self.leave_out(
-                index,
-                &format!("is a replacement for member {role} that was not finished (feature_map)"),
-            );
+            self.leave_out(index, statement!(catalogue::REPLACEMENT_UNFINISHED, role = role));
             return false;
         }
         if !is_old_copy(master, own) {
             return true;
         }
-        let older = format!(
-            "it was last updated {} s before {newest_name} (utime), though its events do not \
-            say so: it is an old copy",
-            master.updated.seconds.saturating_sub(own.updated.seconds)
+        let older = statement!(
+            catalogue::OLD_COPY,
+            seconds = master.updated.seconds.saturating_sub(own.updated.seconds),
+            newest_name = newest_name
         );
         if own.level.is_redundant() {
-            self.leave_out_stale(index, &older);
+            self.leave_out_stale(index, older);
             return false;
         }
         // Nothing could stand in for it, and its superblock is hardly ever written.
-        self.notes.push(format!(
-            "{}: {older}, and what it holds may be older than the rest",
-            candidate.name
-        ));
+        let text = statement!(catalogue::MAY_BE_OLDER, name = &candidate.name, older = older);
+        self.notes.push(text.english());
         true
     }
 

@@ -12,13 +12,14 @@
 //! later leaves.
 
 use block::{Error, ErrorKind};
-use words::Text;
+use words::{Text, statement};
 
 use super::{
     AssembleOptions, Bitmap, Candidate, Features, Layout, Level, PplArea, Role, Startability,
     Superblock, TimeStamp, Version, assemble,
 };
 use crate::Raid0Layout;
+use crate::catalogue;
 
 /// Where version 1.2 puts the superblock, in sectors.
 const SUPER_OFFSET_SECTORS: u64 = 8;
@@ -128,9 +129,11 @@ impl NewArray {
         let data_offset = data_offset_sectors(smallest, self.chunk_sectors, has_ppl);
         if let Some(member) = self.members.iter().find(|member| member.size_sectors <= data_offset)
         {
-            return Err(invalid(format!(
-                "{} is too small: it has {} sectors, and {data_offset} come before the data",
-                member.name, member.size_sectors
+            return Err(invalid(statement!(
+                catalogue::MEMBER_SECTORS,
+                name = &member.name,
+                sectors = member.size_sectors,
+                data_offset = data_offset
             )));
         }
         let rounding = if self.level == Level::Raid1 {
@@ -188,7 +191,7 @@ impl NewArray {
 
     fn bitmap_for(&self, superblock: &Superblock) -> Result<Bitmap, Error> {
         let Consistency::Bitmap { chunk_bytes } = self.consistency else {
-            return Err(invalid("the array is to have no bitmap".to_owned()));
+            return Err(invalid(catalogue::NO_BITMAP_WANTED));
         };
         // Level 10 marks regions of the array, for a chunk and its copies are in different places.
         let covers = match self.level {
@@ -211,33 +214,32 @@ impl NewArray {
     fn check(&self) -> Result<(), Error> {
         let level = self.level;
         if self.name.len() > 32 || self.name.contains('\0') {
-            return Err(invalid(format!(
-                "the name '{}' has more than 32 bytes or a zero byte in it",
-                self.name
-            )));
+            return Err(invalid(statement!(catalogue::ARRAY_NAME_TOO_LONG, name = &self.name)));
         }
         if self.name.is_empty() || self.name.contains(char::is_control) {
-            return Err(invalid(format!(
-                "the name {:?} is empty or has a control character in it, such as a line feed",
-                self.name
+            return Err(invalid(statement!(
+                catalogue::NAME_UNFIT,
+                name = format!("{:?}", self.name)
             )));
         }
         if !matches!(level, Level::Linear | Level::Raid0) && !level.is_redundant() {
-            return Err(invalid(format!("raidloom makes no arrays of {level}")));
+            return Err(invalid(statement!(catalogue::LEVEL_NOT_MADE, level = level.to_string())));
         }
         if !self.layout.fits(level) {
-            return Err(invalid(format!("{level} has no layout {}", self.layout)));
+            return Err(invalid(statement!(
+                catalogue::LEVEL_LAYOUT,
+                level = level.to_string(),
+                layout = self.layout.to_string()
+            )));
         }
         if !level.has_chunks() && self.chunk_sectors != 0 && level != Level::Linear {
-            return Err(invalid(format!("{level} has no chunks")));
+            return Err(invalid(statement!(catalogue::LEVEL_NO_CHUNKS, level = level.to_string())));
         }
         if self.consistency == Consistency::Ppl && level != Level::Raid5 {
-            return Err(invalid(format!("only raid5 can have a partial parity log, not {level}")));
+            return Err(invalid(statement!(catalogue::LEVEL_NO_LOG, level = level.to_string())));
         }
         if self.consistency != Consistency::Resync && !level.is_redundant() {
-            return Err(invalid(format!(
-                "{level} has no redundancy that a bitmap could help with"
-            )));
+            return Err(invalid(statement!(catalogue::LEVEL_NO_BITMAP, level = level.to_string())));
         }
         let mut taken = vec![false; self.raid_disks.min(1920) as usize];
         for member in &self.members {
@@ -245,23 +247,28 @@ impl NewArray {
                 Role::Active(role) => match taken.get_mut(usize::from(role)) {
                     Some(taken) if !*taken => *taken = true,
                     Some(_) => {
-                        return Err(invalid(format!(
-                            "{}: there is an active member {role} already",
-                            member.name
+                        return Err(invalid(statement!(
+                            catalogue::ROLE_TAKEN,
+                            name = &member.name,
+                            role = role
                         )));
                     }
                     None => {
-                        return Err(invalid(format!(
-                            "{}: member {role} of {} places",
-                            member.name, self.raid_disks
+                        return Err(invalid(statement!(
+                            catalogue::ROLE_PAST_END,
+                            name = &member.name,
+                            role = role,
+                            places = self.raid_disks
                         )));
                     }
                 },
                 Role::Spare if level.is_redundant() => (),
                 role => {
-                    return Err(invalid(format!(
-                        "{}: a new {level} array has no use for a member as {role}",
-                        member.name
+                    return Err(invalid(statement!(
+                        catalogue::ROLE_UNFIT,
+                        name = &member.name,
+                        level = level.to_string(),
+                        role = role.to_string()
                     )));
                 }
             }
@@ -369,9 +376,7 @@ impl NewArray {
                 .iter()
                 .min_by_key(|member| member.size_sectors)
                 .map_or("", |member| &member.name);
-            return Err(invalid(format!(
-                "{smallest} is too small: not one chunk fits behind what md needs itself"
-            )));
+            return Err(invalid(statement!(catalogue::NOT_ONE_CHUNK, smallest = smallest)));
         }
         let candidates: Vec<Candidate> = (self.members.iter().zip(superblocks))
             .map(|(member, superblock)| {

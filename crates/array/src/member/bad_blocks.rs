@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use block::{Channel, Completion, Device, Error, ErrorKind, Info, Node, Reactor, Request};
+use words::statement;
 
+use crate::catalogue;
 use crate::ranges::Ranges;
 
 pub(crate) struct BadBlocks {
@@ -115,10 +117,7 @@ impl Channel for BadBlocksChannel {
                 if request.op.changes_data() {
                     self.filling.insert(request.tag, range);
                 } else {
-                    let text = format!(
-                        "{length} bytes at {offset}: some of it was lost before and has not been \
-                        written since"
-                    );
+                    let text = statement!(catalogue::LOST_BEFORE, length = length, offset = offset);
                     self.refused.push(request.complete(Err(Error::new(ErrorKind::Media, text))));
                     return;
                 }

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use block::{Device, Error, ErrorKind, Reactor};
 use reactor::since_boot;
+use words::statement;
 
 use super::examine::examine;
+use crate::catalogue;
 use crate::fence::{FenceReading, Freedom, Stamp, TERMS, Watch};
 
 /// How long a claim may take beyond what it waits for: members answer in this time.
@@ -37,10 +39,9 @@ pub fn watch(devices: &[&Arc<dyn Device>], reactor: &Reactor) -> Result<Freedom,
         match watch.looked(started, stamps) {
             FenceReading::Free(freedom) => return Ok(freedom),
             FenceReading::InUse(index) => {
-                let text = format!(
-                    "{}: another server has this array: it has just written the superblock again. \
-                    Stop it there first",
-                    devices[index].describe()
+                let text = statement!(
+                    catalogue::ANOTHER_SERVER,
+                    device = devices[index].describe().to_string()
                 );
                 return Err(Error::new(ErrorKind::Busy, text));
             }

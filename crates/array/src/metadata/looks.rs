@@ -7,6 +7,7 @@ use block::{
     BufMut, Channel, Completion, Error, ErrorKind, Lease, Op, Request, ReturnedBuffer, SECTOR_BYTES,
 };
 use reactor::{Reactor, since_boot};
+use words::{Text, statement};
 
 use super::state::{Metadata, MetadataState};
 use crate::catalogue;
@@ -59,7 +60,7 @@ impl Look {
                 }
             }
             LookResult::Failures(failures) => {
-                metadata.drop_devices(shared.fail_devices(failures, "reading md's metadata"));
+                metadata.drop_devices(shared.fail_devices(failures, catalogue::READING_METADATA));
             }
         }
     }
@@ -126,7 +127,9 @@ impl Looks {
             return Ok(());
         }
         while !looks.poll(shared) {
-            reactor.wait(None).map_err(|error| Error::from_io("waiting for the members", error))?;
+            reactor
+                .wait(None)
+                .map_err(|error| Error::from_io(catalogue::WAITING_FOR_MEMBERS, error))?;
         }
         match &shared.metadata().state().broken {
             Some(reason) => Err(Error::new(ErrorKind::Gone, reason.clone())),
@@ -290,7 +293,7 @@ impl MetadataState {
     }
 
     /// How a claim stands: `None` while it is under way, or why it failed.
-    pub(super) fn claimed(&self) -> Option<Result<(), String>> {
+    pub(super) fn claimed(&self) -> Option<Result<(), Text>> {
         match (&self.fence, &self.broken) {
             (_, Some(reason)) => Some(Err(reason.clone())),
             (None, None) => Some(Ok(())),
@@ -308,9 +311,7 @@ impl MetadataState {
     /// Another server has the array.
     fn lose(&mut self, device: usize) {
         let name = &self.devices[device].name;
-        let reason = format!(
-            "another server has written the superblock of {name}: the array is that server's now"
-        );
+        let reason = statement!(catalogue::ANOTHER_SERVERS_NOW, name = name);
         for lease in self.devices.iter().filter_map(|device| device.whole.lease()) {
             lease.end(&reason);
         }

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use block::{Device, Error, Node, SECTOR_BYTES};
+use words::statement;
 
 use super::running::RunningArray;
 use super::start_member::{StartMember, refused};
+use crate::catalogue;
 use crate::device::{ArrayDevice, MemberAtStart};
 use crate::geometry::{Linear, Raid10};
 use crate::level::{Level, LinearLevel, MirrorLevel, ParityLevel};
@@ -97,17 +99,20 @@ fn start_in_shape(member: &StartMember, is_new: bool, used: u64) -> Result<Membe
     let data_offset = data_offset.filter(fits).ok_or_else(|| {
         let (from, moved) =
             (member.superblock.data_offset_sectors, member.superblock.new_offset_sectors);
-        refused(format!(
-            "{}: data of the new shape would begin {moved} sectors (new_offset) \
-            after sector {from}",
-            member.name
+        refused(statement!(
+            catalogue::NEW_DATA_START,
+            name = &member.name,
+            moved = moved,
+            from = from
         ))
     })?;
     let block = u64::from(member.device.info().block_bytes);
     if !data_offset.is_multiple_of(block) {
-        return Err(refused(format!(
-            "{}: data at byte {data_offset} do not start on a block of {block} bytes",
-            member.name
+        return Err(refused(statement!(
+            catalogue::DATA_NOT_ON_BLOCK,
+            name = &member.name,
+            data_offset = data_offset,
+            block = block
         )));
     }
     // Bad blocks are counted from where the data were before.
@@ -142,8 +147,10 @@ fn level_in_shape(shape: &Shape, assembly: &Assembly, used: u64) -> Result<Box<d
             Box::new(ParityLevel::raid6(count, whole, chunk, layout))
         }
         (level, layout) => {
-            return Err(refused(format!(
-                "{level} with the layout {layout} has no reshape that raidloom knows"
+            return Err(refused(statement!(
+                catalogue::NO_KNOWN_RESHAPE,
+                level = level.to_string(),
+                layout = layout.to_string()
             )));
         }
     })

@@ -8,6 +8,7 @@ use block::{
     SECTOR_BYTES, duration_text,
 };
 use reactor::since_boot;
+use words::{Text, statement};
 
 use super::claim::{ANSWER_TIME, takeover_time, watch};
 use super::examine::examine;
@@ -15,6 +16,7 @@ use super::looks::Looks;
 use super::state::Metadata;
 use super::update::MetadataDevice;
 use super::writer::MetadataWriter;
+use crate::catalogue;
 use crate::device::ArrayDevice;
 use crate::md::{Assembly, Features, Role, Superblock, Usability, Version};
 use crate::member::{MemberState, Snapshot};
@@ -47,7 +49,7 @@ pub struct Status {
     /// Regions that the bitmap has marked; `None` without a bitmap.
     pub dirty_regions: Option<u64>,
     /// Why metadata cannot be written any more, if so. Nothing else is written then either.
-    pub broken: Option<String>,
+    pub broken: Option<Text>,
     /// What can be done with it.
     pub usability: Usability,
 }
@@ -129,21 +131,22 @@ impl RunningArray {
             match writer.claimed() {
                 Some(Ok(())) => return Ok(()),
                 Some(Err(reason)) => {
-                    let text = format!("the array {} is not started: {reason}", self.name());
+                    let text =
+                        statement!(catalogue::ARRAY_NOT_STARTED, name = self.name(), why = reason);
                     return Err(Error::new(ErrorKind::Busy, text));
                 }
                 None if reactor.now() >= end => {
-                    let text = format!(
-                        "the array {} is not started: its members were not written within {}",
-                        self.name(),
-                        duration_text(ANSWER_TIME)
+                    let text = statement!(
+                        catalogue::NOT_WRITTEN_WITHIN,
+                        name = self.name(),
+                        time = duration_text(ANSWER_TIME)
                     );
                     return Err(Error::new(ErrorKind::TimedOut, text));
                 }
                 None => reactor
                     .wait(Some(end))
                     .map(drop)
-                    .map_err(|error| Error::from_io("waiting for the members", error))?,
+                    .map_err(|error| Error::from_io(catalogue::WAITING_FOR_MEMBERS, error))?,
             }
         }
     }
@@ -362,11 +365,7 @@ impl RunningArray {
             // The right that the look has found to be ours still, or one that was before it.
             let until = metadata.writes_until().filter(|until| *until > since_boot());
             let until = until.ok_or_else(|| {
-                let text = format!(
-                    "{}: nothing was written to it: the members did not tell in time whether \
-                    the array is still this server's; try again",
-                    spare.device.name
-                );
+                let text = statement!(catalogue::SPARE_UNWRITTEN, name = &spare.device.name);
                 Error::new(ErrorKind::TimedOut, text)
             })?;
             lease.limit(until);
@@ -387,7 +386,8 @@ impl RunningArray {
     ) -> Result<NewDevice, Error> {
         let before = self.before(&**device, reactor)?.filter(|before| before.role() == Role::Spare);
         let Some(before) = before else {
-            let text = format!("{}: it is no spare of the array any more", device.describe());
+            let text =
+                statement!(catalogue::NO_SPARE_ANY_MORE, name = device.describe().to_string());
             return Err(Error::new(ErrorKind::Invalid, text));
         };
         let (with_metadata, spare) = self.spare_of(device, Some(&before), before.device_uuid)?;
@@ -405,9 +405,9 @@ impl RunningArray {
         device_uuid: [u8; 16],
     ) -> Result<(&Arc<ArrayCore>, Spare), Error> {
         let name = device.describe().to_string();
-        let refusal = |reason: &str| Error::new(ErrorKind::Invalid, format!("{name}: {reason}"));
+        let refusal = |reason: Text| Error::new(ErrorKind::Invalid, reason.at(&name));
         let Some(with_metadata) = &self.with_metadata else {
-            return Err(refusal("the array takes no members: it keeps no metadata"));
+            return Err(refusal(catalogue::TAKES_NO_MEMBERS.into()));
         };
         // One that discards less than the array promises would refuse what it is sent.
         let wanted = self.device.info().discard;
@@ -420,20 +420,18 @@ impl RunningArray {
                 MemberState::Missing | MemberState::Faulty
             )
         }) {
-            let reason =
-                format!("it is member {slot}, which is in service, or a copy of it (device_uuid)");
-            return Err(refusal(&reason));
+            let reason = statement!(catalogue::IN_SERVICE, slot = slot);
+            return Err(refusal(reason));
         }
         let template = metadata.template();
         let mut fresh = fresh_superblock(&*device, before, device_uuid, template)
-            .map_err(|reason| refusal(&reason))?;
+            .map_err(|reason| refusal(reason))?;
         let data_offset = fresh.data_offset_sectors * SECTOR_BYTES;
         self.control.check_fits(&NewDevice { device: Arc::clone(&device), data_offset })?;
         let sectors = device.info().size_bytes / SECTOR_BYTES;
         if let Some(problem) = fresh.area_problem(sectors, metadata.bitmap_sectors()) {
-            let reason =
-                format!("its data cannot begin where they began when it was a member: {problem}");
-            return Err(refusal(&reason));
+            let reason = statement!(catalogue::DATA_CANNOT_BEGIN, problem = problem.to_string());
+            return Err(refusal(reason));
         }
         fresh.member_number = metadata.free_number(before);
         let record =
@@ -466,24 +464,24 @@ fn fresh_superblock(
     before: Option<&Superblock>,
     device_uuid: [u8; 16],
     template: Superblock,
-) -> Result<Superblock, String> {
+) -> Result<Superblock, Text> {
     let block = u64::from(device.info().block_bytes);
     let sectors = device.info().size_bytes / SECTOR_BYTES;
     let data_offset =
         before.map_or(template.data_offset_sectors, |before| before.data_offset_sectors);
     let (super_offset, data_size) =
         places_on(&template, sectors, data_offset).ok_or_else(|| {
-            format!(
-                "{sectors} sectors; a member of this array needs {}",
-                data_offset + template.size_sectors
+            statement!(
+                catalogue::SECTORS_NEEDED,
+                sectors = sectors,
+                needed = data_offset + template.size_sectors
             )
         })?;
     if block > 4096
         || !(super_offset * SECTOR_BYTES).is_multiple_of(block)
         || !(data_offset * SECTOR_BYTES).is_multiple_of(block)
     {
-        let text = "its blocks are larger than those that the array's data are aligned to";
-        return Err(text.to_owned());
+        return Err(catalogue::BLOCKS_TOO_LARGE.into());
     }
     Ok(Superblock {
         device_uuid: before.map_or(device_uuid, |before| before.device_uuid),

@@ -90,7 +90,7 @@ fn open(
         .max_by_key(|member| member.age())
         .map(|member| member.superblock.clone())
     else {
-        return Err(refused("no member is there".to_owned()));
+        return Err(refused(catalogue::NO_MEMBER_THERE));
     };
     members.iter_mut().flatten().for_each(|member| follow(&mut member.superblock, &master));
     let mut assembly = assembly.clone();
@@ -103,8 +103,7 @@ fn open(
         Some(level) if master.features.has_ppl() => {
             // A replay writes before the claim does.
             if options.freedom.is_some_and(|freedom| !freedom.is_fresh(since_boot())) {
-                let text = "it took too long to look at the members: start again";
-                return Err(refused(text.to_owned()));
+                return Err(refused(catalogue::LOOKED_TOO_LONG));
             }
             let geometry = *level.geometry();
             replay_logs(geometry, &assembly, &master, &mut members, options, purpose)?
@@ -136,7 +135,10 @@ fn level_of(assembly: &Assembly, members: &[Option<StartMember>]) -> Result<Box<
         md::Level::Raid1 => Box::new(MirrorLevel::raid1(members.len(), member_bytes)),
         md::Level::Raid10 => {
             let Layout::Raid10(layout) = assembly.layout else {
-                return Err(refused(format!("layout {}", assembly.layout)));
+                return Err(refused(statement!(
+                    catalogue::UNKNOWN_LAYOUT,
+                    layout = assembly.layout.to_string()
+                )));
             };
             let chunk = chunk_bytes(assembly);
             let geometry = Raid10::new(members.len(), member_bytes, chunk, layout);
@@ -144,7 +146,12 @@ fn level_of(assembly: &Assembly, members: &[Option<StartMember>]) -> Result<Box<
         }
         other => match parity_level(assembly, members.len()) {
             Some(level) => Box::new(level),
-            None => return Err(refused(format!("level {other} is not served"))),
+            None => {
+                return Err(refused(statement!(
+                    catalogue::LEVEL_UNSERVED,
+                    other = other.to_string()
+                )));
+            }
         },
     })
 }
@@ -186,16 +193,19 @@ fn check_count(assembly: &Assembly, options: &StartOptions) -> Result<(), Error>
     if options.freedom.is_some() {
         let there = assembly.slots.iter().filter(|slot| uses(slot)).count();
         if !options.force && !fence::may_start(count, there) {
-            return Err(refused(format!(
-                "the array {} is not started: members are on other hosts, and with {there} of \
-                {count} here another server may have the rest: only with force=yes, once none has",
-                assembly.name
+            return Err(refused(statement!(
+                catalogue::OTHER_HOSTS,
+                name = &assembly.name,
+                there = there,
+                count = count
             )));
         }
     }
     if count > MEMBERS_MAX {
-        return Err(refused(format!(
-            "raid_disks (byte 92) is {count}; an array has at most {MEMBERS_MAX} members here"
+        return Err(refused(statement!(
+            catalogue::RAID_DISKS_MAX,
+            count = count,
+            members_max = MEMBERS_MAX
         )));
     }
     Ok(())
@@ -237,7 +247,9 @@ fn data_sizes(assembly: &Assembly, rounding_sectors: u64) -> Result<Vec<u64>, Er
         slot.present().map(|used| used.data_size_sectors / rounding * rounding * SECTOR_BYTES)
     };
     let sizes: Option<Vec<u64>> = assembly.slots.iter().map(size).collect();
-    sizes.ok_or_else(|| refused(format!("{} needs all of its members", assembly.level)))
+    sizes.ok_or_else(|| {
+        refused(statement!(catalogue::NEEDS_ALL_MEMBERS, level = assembly.level.to_string()))
+    })
 }
 
 /// Makes parity again where it was being written, and says how to log from now on. `None` if
@@ -263,14 +275,12 @@ fn replay_logs(
         };
         let area = superblock
             .ppl_area()
-            .ok_or_else(|| refused(format!("{name}: has no partial parity log (feature_map)")))?;
+            .ok_or_else(|| refused(statement!(catalogue::NO_PPL, name = name.to_string())))?;
         let length = u64::from(area.size_sectors) * SECTOR_BYTES;
         let longest = u64::from(device.info().max_request_bytes);
         if length < needed || longest < length {
-            let text = format!(
-                "{name}: a log of {} (ppl.size) does not hold a chunk, or one request not the log",
-                size_text(length)
-            );
+            let text =
+                statement!(catalogue::PPL_SIZE, name = name.to_string(), size = size_text(length));
             return Err(refused(text));
         }
         let sector =
@@ -365,13 +375,13 @@ fn resync_of(
     Ok((if assembly.clean { Ranges::none() } else { unrecovered }, Some(write_intent)))
 }
 
-const WITHOUT_BITMAP: &str = "--read-only reads the array, --force goes on without the bitmap";
-
 fn unkept_version(member: &StartMember, header: &BitmapHeader) -> Error {
     let StartMember { name, .. } = member;
-    refused(format!(
-        "{name}: the bitmap's version is {}; only 4 can be kept up: {WITHOUT_BITMAP}",
-        header.version
+    refused(statement!(
+        catalogue::BITMAP_VERSION,
+        name = name,
+        version = header.version,
+        without_bitmap = catalogue::WITHOUT_BITMAP
     ))
 }
 
@@ -418,7 +428,7 @@ fn finish(
     }
     match problem {
         Some(problem) if !options.force => {
-            return Err(refused(format!("{problem}: {WITHOUT_BITMAP}")));
+            return Err(refused(Text::from(catalogue::WITHOUT_BITMAP).at(problem.to_string())));
         }
         Some(_) => write_intent = None,
         None => (),

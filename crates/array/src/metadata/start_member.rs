@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use block::{Blocking, Device, EmulatingDevice, Error, ErrorKind, Reactor, SECTOR_BYTES};
-use words::Text;
+use words::{Message, Text, statement};
 
 use super::examine::{SUPERBLOCK_BYTES, examine, read};
 use super::options::StartOptions;
+use crate::catalogue;
 use crate::md::{
     Assembly, BadRange, Candidate, Features, Slot, Superblock, TimeStamp, UsedDevice,
     decode_bad_blocks,
@@ -70,7 +71,7 @@ pub(super) fn open_member(
     };
     let device = devices.get(used.candidate).and_then(Option::as_ref);
     let device = device.ok_or_else(|| {
-        refused(format!("the device of candidate {} was not given", used.candidate))
+        refused(statement!(catalogue::CANDIDATE_NOT_GIVEN, number = used.candidate))
     })?;
     let name = match purpose {
         Purpose::Start => device.describe().to_string(),
@@ -82,7 +83,7 @@ pub(super) fn open_member(
     } else {
         EmulatingDevice::over(Arc::clone(device))
     };
-    let changed = || refused(format!("{name}: its superblock has changed since it was looked at"));
+    let changed = || refused(statement!(catalogue::SUPERBLOCK_CHANGED, name = &name));
     let candidate = examine(&*device, &name, reactor)?.ok_or_else(changed)?;
     let superblock = candidate.superblock;
     if superblock.set_uuid != assembly.set_uuid
@@ -92,7 +93,7 @@ pub(super) fn open_member(
     }
     check_blocks(&*device, &name, &superblock, used, assembly, options)?;
     if device.info().read_only && !options.read_only && purpose.is_start() {
-        return Err(refused(format!("{name}: is read-only: start the array read-only")));
+        return Err(refused(statement!(catalogue::MEMBER_READ_ONLY, name = name)));
     }
     let mut channel = Blocking::open(&*device, reactor)?;
     let (lost, damage) = lost_of(&mut channel, &*device, &name, &superblock, options)?;
@@ -123,21 +124,25 @@ fn check_blocks(
     options: &StartOptions,
 ) -> Result<(), Error> {
     let block = u64::from(device.info().block_bytes);
-    let misplaced = |what: &str, byte: u64| {
-        Err(refused(format!(
-            "{name}: {what} at byte {byte} does not start on a block of {block} bytes"
+    let misplaced = |what: Message, byte: u64| {
+        Err(refused(statement!(
+            catalogue::MISPLACED,
+            name = name,
+            what = what,
+            byte = byte,
+            block = block
         )))
     };
     let data_offset = used.data_offset_sectors * SECTOR_BYTES;
     let superblock_at = superblock.super_offset_sectors * SECTOR_BYTES;
     if !data_offset.is_multiple_of(block) {
-        return misplaced("the data (data_offset)", data_offset);
+        return misplaced(catalogue::THE_DATA, data_offset);
     }
     if !options.read_only
         && assembly.level.is_redundant()
         && (block > SUPERBLOCK_BYTES || !superblock_at.is_multiple_of(block))
     {
-        return misplaced("the superblock (super_offset)", superblock_at);
+        return misplaced(catalogue::THE_SUPERBLOCK, superblock_at);
     }
     Ok(())
 }
@@ -154,14 +159,14 @@ fn lost_of(
     match bad_blocks(channel, device, superblock) {
         Ok(lost) => Ok((lost, None)),
         Err(error) if options.read_only || options.force => {
-            let without = "what it named may read as data";
-            let damage = format!("{name}: the bad-block log is left out, {without}: {error}");
-            Ok((Ranges::none(), Some(damage)))
+            let without = catalogue::LOST_READS_AS_DATA;
+            let damage =
+                statement!(catalogue::LOG_LEFT_OUT, name = name, without = without, error = error);
+            Ok((Ranges::none(), Some(damage.english())))
         }
         Err(error) => {
-            let advice = "what it named would read as data: --read-only reads the array without \
-                it, --force goes on without it";
-            let text = error.text().at("the bad-block log").at(name).and("; ").and(advice);
+            let advice = catalogue::LOG_ADVICE;
+            let text = error.text().at(catalogue::BAD_BLOCK_LOG).at(name).and("; ").and(advice);
             Err(Error::new(ErrorKind::Refused, text))
         }
     }

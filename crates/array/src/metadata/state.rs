@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use block::{Device, Error, ErrorKind};
 
 use reactor::since_boot;
+use words::{Text, statement};
 
 use super::array_state::ArrayState;
 use super::log::LogWriter;
@@ -63,7 +64,7 @@ pub(super) struct MetadataState {
     pub(super) admitted: u64,
     pub(super) is_stopped: bool,
     /// Why nothing can be written any more.
-    pub(super) broken: Option<String>,
+    pub(super) broken: Option<Text>,
     /// Updates that were begun.
     pub(super) updates: u64,
     /// What keeps servers of other hosts away, where they reach a member.
@@ -258,7 +259,7 @@ impl MetadataState {
         for FailedDevice { device, error, is_needed } in failed {
             if is_needed {
                 let name = &self.devices[device].name;
-                self.broken = Some(format!("{name}: {error}"));
+                self.broken = Some(error.text().at(name));
             } else {
                 self.record.devices[device].is_out = true;
             }
@@ -333,10 +334,7 @@ impl MetadataState {
 
     /// Nothing is written any more by this server.
     fn break_off(&mut self, TooFewMembers { left, of }: TooFewMembers) -> Error {
-        let text = format!(
-            "only {left} of {of} members are left, and another server may have the others: nothing \
-             is written any more"
-        );
+        let text = statement!(catalogue::ONLY_SO_MANY_LEFT, left = left, of = of);
         self.broken.get_or_insert(text.clone());
         Error::new(ErrorKind::Gone, text)
     }

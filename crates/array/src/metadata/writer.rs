@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use block::{Clock, Error, ErrorKind};
 use reactor::{Reactor, Source, WakeReason, since_boot};
+use words::{Text, statement};
 
 use super::channels::{EndedCommand, MetadataChannels};
 use super::looks::Looks;
@@ -177,7 +178,7 @@ impl MetadataWriter {
     }
 
     /// How the claim to an array stands that others reach: `None` while it is under way.
-    pub(super) fn claimed(&self) -> Option<Result<(), String>> {
+    pub(super) fn claimed(&self) -> Option<Result<(), Text>> {
         if self.is_busy() { None } else { self.shared.metadata().state().claimed() }
     }
 
@@ -307,24 +308,21 @@ impl MetadataWriter {
                         return Ok(());
                     }
                     let why = self.shared.state().holds_all.err().map_or_else(
-                        || "the superblocks could not be written".to_owned(),
-                        |lost| lost.to_string(),
+                        || Text::from(catalogue::SUPERBLOCKS_UNWRITTEN),
+                        |lost| lost.to_string().into(),
                     );
                     return Err(Error::new(
                         ErrorKind::Gone,
-                        format!("the array is not marked clean: {why}"),
+                        statement!(catalogue::NOT_MARKED_CLEAN, why = why),
                     ));
                 }
             }
             match self.reactor.wait(Some(self.reactor.now() + Duration::from_secs(20 * 60))) {
                 Ok(WakeReason::Events | WakeReason::Rung) => (),
                 Ok(WakeReason::Deadline | WakeReason::Idle) => {
-                    return Err(Error::new(
-                        ErrorKind::TimedOut,
-                        "the members do not answer: the array is not marked clean",
-                    ));
+                    return Err(Error::new(ErrorKind::TimedOut, catalogue::MEMBERS_SILENT));
                 }
-                Err(error) => return Err(Error::from_io("waiting for the members", error)),
+                Err(error) => return Err(Error::from_io(catalogue::WAITING_FOR_MEMBERS, error)),
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::health::Health;
 use crate::member::{Member, MemberSet, MemberState, ReplacementCopy, Snapshot};
 use crate::ranges::Ranges;
 use crate::shared::ArrayCore;
-use words::statement;
+use words::{Text, statement};
 
 /// A device that becomes a member.
 #[derive(Clone)]
@@ -247,53 +247,49 @@ impl Control {
         &self,
         NewDevice { device, data_offset }: &NewDevice,
     ) -> Result<(), Error> {
-        let refuse = |reason: String| {
-            Err(Error::new(ErrorKind::Invalid, format!("{}: {reason}", device.describe())))
+        let refuse = |reason: Text| {
+            Err(Error::new(ErrorKind::Invalid, reason.at(device.describe().to_string())))
         };
         if !self.shared.traits.is_redundant {
-            return refuse("the array has no redundancy to rebuild a member from".to_owned());
+            return refuse(catalogue::NO_REDUNDANCY_TO_REBUILD.into());
         }
         let (info, array) = (device.info(), &self.shared.info);
         let needed = *data_offset + self.shared.level.member_bytes();
         if info.size_bytes < needed {
-            return refuse(format!(
-                "{}; a member of this array needs {}",
-                size_text(info.size_bytes),
-                size_text(needed)
+            return refuse(statement!(
+                catalogue::SIZE_NEEDED,
+                size = size_text(info.size_bytes),
+                needed = size_text(needed)
             ));
         }
         if !array.block_bytes.is_multiple_of(info.block_bytes)
             || !data_offset.is_multiple_of(u64::from(info.block_bytes))
         {
-            return refuse(format!(
-                "blocks of {} bytes; the array has {}",
-                info.block_bytes, array.block_bytes
+            return refuse(statement!(
+                catalogue::BLOCKS_OF,
+                bytes = info.block_bytes,
+                array = array.block_bytes
             ));
         }
         if info.max_request_bytes < array.max_request_bytes {
-            return refuse(format!(
-                "requests of at most {} bytes; the array takes {}",
-                info.max_request_bytes, array.max_request_bytes
+            return refuse(statement!(
+                catalogue::REQUESTS_OF,
+                bytes = info.max_request_bytes,
+                array = array.max_request_bytes
             ));
         }
         let lacks = [
-            ("is read-only", info.read_only),
+            (catalogue::NEW_READ_ONLY, info.read_only),
+            (catalogue::NEW_HAS_CACHE, info.volatile_cache && !array.volatile_cache),
+            (catalogue::NEW_KNOWS_NO_FUA, info.fua == Support::None && array.fua != Support::None),
             (
-                "has a volatile cache, and the array was started without one",
-                info.volatile_cache && !array.volatile_cache,
-            ),
-            (
-                "knows no FUA, and the array was started with it",
-                info.fua == Support::None && array.fua != Support::None,
-            ),
-            (
-                "cannot write zeroes, and the array was started so",
+                catalogue::NEW_CANNOT_ZERO,
                 info.zeroes == Support::None && array.zeroes != Support::None,
             ),
-            ("keeps no data", !info.stores_data && array.stores_data),
+            (catalogue::NEW_KEEPS_NOTHING, !info.stores_data && array.stores_data),
         ];
         if let Some((reason, _)) = lacks.iter().find(|(_, lacks)| *lacks) {
-            return refuse((*reason).to_owned());
+            return refuse((*reason).into());
         }
         Ok(())
     }

@@ -23,7 +23,7 @@ use crate::member::{Member, MemberState};
 use crate::part::{SyncRange, SyncTask};
 use crate::ranges::Ranges;
 use crate::shared::ArrayCore;
-use words::statement;
+use words::{Text, statement};
 
 /// The tag of the flush before a checkpoint.
 const FLUSH: u64 = u64::MAX;
@@ -327,10 +327,10 @@ impl SyncRunner {
     }
 
     /// What there is to do of an action, or why there is nothing.
-    fn extent_of(&self, action: &SyncAction) -> Result<Extent, String> {
+    fn extent_of(&self, action: &SyncAction) -> Result<Extent, Text> {
         let ArrayCore { health, level, info, traits, .. } = &*self.shared;
         if !traits.is_redundant {
-            return Err("the array has no redundancy".to_owned());
+            return Err(catalogue::NO_REDUNDANCY.into());
         }
         let members = health.snapshot().members;
         let all_of = |target, todo: Ranges, total_bytes| Extent { target, todo, total_bytes };
@@ -338,21 +338,21 @@ impl SyncRunner {
             SyncAction::Rebuild { member } | SyncAction::Replace { member }
                 if *member >= members.len() =>
             {
-                return Err("there is no such member".to_owned());
+                return Err(catalogue::NO_SUCH_MEMBER.into());
             }
             SyncAction::Rebuild { member } => {
                 let target = health
                     .member_in(*member)
                     .filter(|_| matches!(members[*member], MemberState::Recovering { .. }))
-                    .ok_or("it lacks nothing")?;
+                    .ok_or(catalogue::LACKS_NOTHING)?;
                 if !health.is_settled(*member) {
-                    return Err("what it lacks is being found out".to_owned());
+                    return Err(catalogue::BEING_FOUND_OUT.into());
                 }
                 all_of(Some(target), health.unrecovered(*member), level.member_bytes())
             }
             SyncAction::Replace { member } => {
                 let target = health.member_in(*member).filter(|target| target.replacing.is_some());
-                let target = target.ok_or("it has no replacement")?;
+                let target = target.ok_or(catalogue::NO_REPLACEMENT)?;
                 let bytes = level.member_bytes();
                 all_of(Some(target), Ranges::one(0..bytes), bytes)
             }
@@ -365,9 +365,10 @@ impl SyncRunner {
                     || range.end > all.end
                     || !(range.start | range.end).is_multiple_of(block)
                 {
-                    return Err(format!(
-                        "the range has to be whole blocks of {block} bytes within 0 to {}",
-                        all.end
+                    return Err(statement!(
+                        catalogue::RANGE_OF_BLOCKS,
+                        block = block,
+                        end = all.end
                     ));
                 }
                 let bytes = range.end - range.start;
@@ -474,21 +475,21 @@ impl SyncRunner {
         else {
             return;
         };
-        let failed = |what: &str| {
-            Some(Ending::Failed(Error::new(ErrorKind::Gone, format!("{}: {what}", job.action))))
+        let failed = |what: Text| {
+            Some(Ending::Failed(Error::new(ErrorKind::Gone, what.at(job.action.to_string()))))
         };
         if job.end.is_some() {
             return;
         }
         if !self.health().member_in(*member).is_some_and(|present| Arc::ptr_eq(&present, target)) {
-            job.end = failed("the member has failed meanwhile");
+            job.end = failed(catalogue::FAILED_MEANWHILE.into());
         } else if let Some(replacing) =
             target.replacing.as_ref().filter(|replacing| replacing.has_failed())
         {
             self.health().end_replacing(*member, target, Some(Arc::clone(replacing.old())));
-            job.end = failed(&format!(
-                "{} has failed meanwhile; the member serves as before",
-                replacing.replacement().name
+            job.end = failed(statement!(
+                catalogue::TARGET_FAILED,
+                target = &replacing.replacement().name
             ));
         }
     }

@@ -11,9 +11,11 @@ use std::sync::Arc;
 
 use block::{Clock, Error, ErrorKind, Reactor};
 use reactor::Ringer;
+use words::statement;
 
 use super::control::Control;
 use super::runner::{Ending, Limits, Outcome, Progress, SyncAction, SyncRunner};
+use crate::catalogue;
 use crate::member::{MemberState, Snapshot};
 use crate::ranges::Ranges;
 
@@ -91,7 +93,7 @@ impl SyncScheduler {
             other => {
                 return Err(Error::new(
                     ErrorKind::Invalid,
-                    format!("a {other} is begun when it is due"),
+                    statement!(catalogue::BEGUN_WHEN_DUE, other = other.to_string()),
                 ));
             }
         }

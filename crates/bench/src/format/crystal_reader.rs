@@ -16,10 +16,12 @@
 //! too low; reading puts that right where the requests per second show it.
 
 use results::{Clock, Doubt, Group};
+use words::{Text, statement};
 
 use super::{
     ImportedResult, ImportedRow, LATENCY_MEAN, OPERATIONS, ResultAtLine, THROUGHPUT, crystal,
 };
+use crate::format::catalogue;
 use crate::suite::crystal::{AccessKind, NAME};
 
 /// What stands below the rows, by its name.
@@ -77,7 +79,7 @@ impl Reader {
     ///
     /// # Errors
     /// A row that is none of those known.
-    pub(super) fn take(&mut self, number: usize, line: &str) -> Result<bool, String> {
+    pub(super) fn take(&mut self, number: usize, line: &str) -> Result<bool, Text> {
         let words = line.trim_start_matches(MARKS).trim();
         let comment_is_next =
             self.sections.last_mut().is_some_and(|last| std::mem::take(&mut last.comment_is_next));
@@ -94,8 +96,9 @@ impl Reader {
         }
         if is_row(words) {
             let way = self.sections.last().and_then(|section| section.way);
-            let (name, row) = read_row(words, way)
-                .ok_or_else(|| format!("line {number}: `{words}` is no row that is known"))?;
+            let (name, row) = read_row(words, way).ok_or_else(|| {
+                statement!(catalogue::NO_KNOWN_ROW, number = number, words = words)
+            })?;
             self.row(number, name, row);
             return Ok(true);
         }

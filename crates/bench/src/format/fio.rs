@@ -11,8 +11,10 @@ use std::collections::BTreeMap;
 
 use results::{Clock, Group};
 use serde_json::Value;
+use words::{Text, statement};
 
 use super::{ImportedResult, ImportedRow, LATENCY_MAX, LATENCY_MEAN, OPERATIONS, THROUGHPUT};
+use crate::format::catalogue;
 use crate::suite::crystal::NAME;
 
 /// The list of jobs where clients ran them.
@@ -24,9 +26,10 @@ const ALL_CLIENTS: &str = "All clients";
 ///
 /// # Errors
 /// What is missing, and in which job.
-pub fn read(document: &Value) -> Result<ImportedResult, String> {
+pub fn read(document: &Value) -> Result<ImportedResult, Text> {
     let list = if document.get("jobs").is_some() { "jobs" } else { CLIENTS };
-    let all = document[list].as_array().ok_or_else(|| format!("`{list}` is no list"))?;
+    let all =
+        document[list].as_array().ok_or_else(|| statement!(catalogue::NO_LIST, list = list))?;
     // fio's own sum over its clients would count everything twice.
     let is_sum = |job: &&Value| all.len() > 1 && job["jobname"] == ALL_CLIENTS;
     let jobs: Vec<&Value> = all.iter().filter(|job| !is_sum(job)).collect();
@@ -46,8 +49,9 @@ pub fn read(document: &Value) -> Result<ImportedResult, String> {
     // Name and group of the jobs that were read, and the row they went to.
     let mut read: Vec<(String, u64, usize)> = Vec::new();
     for (number, job) in jobs.into_iter().enumerate() {
-        let name =
-            job["jobname"].as_str().ok_or_else(|| format!("{list}[{number}] has no `jobname`"))?;
+        let name = job["jobname"]
+            .as_str()
+            .ok_or_else(|| statement!(catalogue::NO_JOBNAME, list = list, number = number))?;
         if job["error"].as_i64().unwrap_or(0) != 0 {
             imported
                 .notes
@@ -94,12 +98,16 @@ fn clients(jobs: &[&Value]) -> Option<(String, String)> {
 ///
 /// # Errors
 /// What is missing, in which job, and a job that ended with an error.
-pub(crate) fn group(jobs: &[Value]) -> Result<BTreeMap<String, f64>, String> {
+pub(crate) fn group(jobs: &[Value]) -> Result<BTreeMap<String, f64>, Text> {
     let mut whole: Option<ImportedRow> = None;
     for (number, job) in jobs.iter().enumerate() {
         let name = job["jobname"].as_str().unwrap_or("without a name");
         if job["error"].as_i64().unwrap_or(0) != 0 {
-            return Err(format!("the job {name} ended with error {}", job["error"]));
+            return Err(statement!(
+                catalogue::JOB_ERROR,
+                name = name,
+                number = job["error"].to_string()
+            ));
         }
         let Some(row) = read_job(job, name, number, &|_| None)? else { continue };
         match &mut whole {
@@ -107,7 +115,7 @@ pub(crate) fn group(jobs: &[Value]) -> Result<BTreeMap<String, f64>, String> {
             None => whole = Some(row),
         }
     }
-    whole.map(|row| row.metrics).ok_or_else(|| "no job moved anything".to_owned())
+    whole.map(|row| row.metrics).ok_or_else(|| catalogue::JOBS_IDLE.into())
 }
 
 fn read_job<'a>(
@@ -115,7 +123,7 @@ fn read_job<'a>(
     name: &str,
     number: usize,
     option: &dyn Fn(&str) -> Option<&'a str>,
-) -> Result<Option<ImportedRow>, String> {
+) -> Result<Option<ImportedRow>, Text> {
     let moved = |section: &str| {
         // The first versions with JSON did not count.
         let figures = &job[section];
@@ -153,11 +161,12 @@ fn read_job<'a>(
         let figures = &job[*section];
         let rate =
             figures["bw_bytes"].as_f64().or_else(|| figures["bw"].as_f64().map(|kib| kib * 1024.0));
-        bytes += rate
-            .ok_or_else(|| format!("jobs[{number}].{section} has neither `bw_bytes` nor `bw`"))?;
+        bytes += rate.ok_or_else(|| {
+            statement!(catalogue::NO_BANDWIDTH, number = number, section = section)
+        })?;
         operations += figures["iops"]
             .as_f64()
-            .ok_or_else(|| format!("jobs[{number}].{section} has no `iops`"))?;
+            .ok_or_else(|| statement!(catalogue::NO_IOPS, number = number, section = section))?;
         let (latency, unit) = times(figures, "lat");
         let count = figures["total_ios"].as_f64().unwrap_or(0.0);
         counted += count;

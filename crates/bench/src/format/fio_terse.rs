@@ -11,8 +11,10 @@
 //! How a job ran is not in it, so that its row has the job's name.
 
 use serde_json::{Map, Value, json};
+use words::{Text, statement};
 
 use super::{ResultAtLine, fio};
+use crate::format::catalogue;
 
 /// Takes such lines. Those that follow each other are of one run.
 #[derive(Default)]
@@ -36,7 +38,7 @@ impl Reader {
     ///
     /// # Errors
     /// A line that is cut off.
-    pub(super) fn take(&mut self, number: usize, line: &str) -> Result<bool, String> {
+    pub(super) fn take(&mut self, number: usize, line: &str) -> Result<bool, Text> {
         let fields: Vec<&str> =
             line.trim_start_matches(['>', ' ', '\t']).trim_end().split(';').collect();
         let (before, more) = match fields[0] {
@@ -51,7 +53,7 @@ impl Reader {
         }
         let each = FIGURES + more;
         if fields.len() < before + 2 * each {
-            return Err(format!("line {number}: a line of fio's terse output that is cut off"));
+            return Err(statement!(catalogue::TERSE_CUT_OFF, number = number));
         }
         let number_at = |index: usize| fields[index].parse::<f64>().unwrap_or(0.0);
         let job = json!({
@@ -81,7 +83,7 @@ impl Reader {
     ///
     /// # Errors
     /// As [`fio::read`].
-    pub(super) fn found(self) -> Result<Vec<ResultAtLine>, String> {
+    pub(super) fn found(self) -> Result<Vec<ResultAtLine>, Text> {
         let read = |run: Run| {
             let document = json!({ "fio version": run.version, "jobs": run.jobs });
             Ok(ResultAtLine { line: run.first, imported: fio::read(&document)? })

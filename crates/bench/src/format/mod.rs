@@ -13,6 +13,7 @@
 //! same workload is found again. What a tool prints wrongly is put right here, with a note.
 
 pub mod bonnie;
+mod catalogue;
 pub mod crystal;
 mod crystal_reader;
 mod encoding;
@@ -23,7 +24,7 @@ mod strangers;
 use std::collections::BTreeMap;
 
 use results::{BetterDirection, Clock, Doubt, Group};
-use words::Text;
+use words::{Text, statement};
 
 pub use encoding::decoded;
 
@@ -132,7 +133,7 @@ pub fn import(text: &str) -> Result<Vec<ImportedResult>, Text> {
     found.extend(bonnie.found());
     found.extend(terse.found()?);
     if found.is_empty() {
-        return Err(strangers::refusal(&text).into());
+        return Err(strangers::refusal(&text));
     }
     if let ([one], 1, false) = (&mut found[..], documents, others.contains(&FENCE)) {
         // fio prints notes and warnings where it prints its results, before and after them.
@@ -140,7 +141,7 @@ pub fn import(text: &str) -> Result<Vec<ImportedResult>, Text> {
     }
     found.retain(|found| !found.imported.rows.is_empty());
     if found.is_empty() {
-        return Err("there is no figure in it".into());
+        return Err(catalogue::NO_FIGURE.into());
     }
     found.sort_by_key(|found| found.line);
     Ok(told_apart(found.into_iter().map(|found| found.imported).collect()))
@@ -155,17 +156,13 @@ fn begins_json(text: &str) -> bool {
 /// A JSON document at the start of a text, and its length.
 fn json(text: &str, line: usize) -> Result<(ImportedResult, usize), Text> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<serde_json::Value>();
-    let value = values.next().ok_or("an empty document")?;
+    let value = values.next().ok_or(catalogue::EMPTY_DOCUMENT)?;
     let value = value.map_err(|error| {
-        Text::verbatim(&error).at(format!("line {}: no JSON", line - 1 + error.line()))
+        Text::verbatim(&error).at(statement!(catalogue::NO_JSON, line = line - 1 + error.line()))
     })?;
     let is_fio = ["jobs", fio::CLIENTS].iter().any(|list| value.get(list).is_some());
     if !is_fio {
-        return Err(
-            "JSON of another kind: it has none of fio's `jobs`; what raidloom has measured \
-            is in the folder of its run"
-                .into(),
-        );
+        return Err(catalogue::OTHER_JSON.into());
     }
     Ok((fio::read(&value)?, values.byte_offset()))
 }

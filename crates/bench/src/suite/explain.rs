@@ -3,10 +3,11 @@
 
 use std::fmt::Write;
 
-use words::Text;
+use words::{Text, say};
 
 use super::catalogue;
 use super::definition::{Setting, Suite, TargetKind};
+use super::japanese;
 use super::phase::Phase;
 
 /// What kinds of target a suite takes, in words.
@@ -40,9 +41,9 @@ fn table(text: &mut String, head: &[&str], rows: impl Iterator<Item = Vec<String
 }
 
 /// Which values a setting takes, in words.
-fn takes(setting: &Setting) -> String {
-    let groups = if setting.by_group { "; may differ by group of rows" } else { "" };
-    format!("{}{groups}", setting.kind.text().english())
+fn takes(setting: &Setting) -> Text {
+    let groups = setting.by_group.then_some(catalogue::BY_GROUP);
+    groups.into_iter().fold(setting.kind.text(), Text::and)
 }
 
 /// One suite in Markdown.
@@ -66,7 +67,7 @@ pub fn markdown(suite: &Suite) -> String {
             suite.settings.iter().map(|setting| {
                 vec![
                     format!("`{}`", setting.name),
-                    takes(setting),
+                    takes(setting).english(),
                     format!("`{}`", setting.default_words()),
                     setting.what.replace('|', "\\|"),
                 ]
@@ -81,11 +82,11 @@ pub fn markdown(suite: &Suite) -> String {
 pub fn text(suite: &Suite, width: usize) -> String {
     let mut text = format!(
         "{}\n\n{}\n",
-        fold(&format!("{}: {}", suite.name, suite.summary), "", width),
+        fold(&format!("{}: {}", suite.name, japanese::summary(suite)), "", width),
         fold(suite.about.trim(), "", width)
     );
-    let targets = targets(suite).english();
-    let _ = write!(text, "\nRuns on {targets}.\n\nPhases, in this order:\n");
+    let runs_on = say!(catalogue::RUNS_ON, targets = targets(suite));
+    let _ = write!(text, "\n{runs_on}\n\n{}\n", catalogue::PHASES.template());
     for phase in suite.default_phases() {
         let _ = write!(
             text,
@@ -96,7 +97,7 @@ pub fn text(suite: &Suite, width: usize) -> String {
         );
     }
     if !suite.settings.is_empty() {
-        text += "\nKeys, said as -s KEY=VALUE:\n";
+        let _ = write!(text, "\n{}\n", catalogue::KEYS.template());
     }
     for setting in suite.settings {
         let _ = write!(
@@ -104,8 +105,8 @@ pub fn text(suite: &Suite, width: usize) -> String {
             "\n  {} = {}  ({})\n{}\n",
             setting.name,
             setting.default_words(),
-            takes(setting),
-            fold(setting.what, "      ", width)
+            takes(setting).to_string().trim(),
+            fold(japanese::meaning(setting), "      ", width)
         );
     }
     text
@@ -113,20 +114,8 @@ pub fn text(suite: &Suite, width: usize) -> String {
 
 /// Breaks a text into lines that begin with `indent`.
 fn fold(text: &str, indent: &str, width: usize) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        if !line.is_empty()
-            && indent.len() + line.chars().count() + 1 + word.chars().count() > width
-        {
-            lines.push(std::mem::take(&mut line));
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line += word;
-    }
-    lines.push(line);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lines = escape::wrapped(&words, width.saturating_sub(indent.len()));
     lines.iter().map(|line| format!("{indent}{line}")).collect::<Vec<_>>().join("\n")
 }
 

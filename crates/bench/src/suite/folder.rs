@@ -15,6 +15,9 @@ use std::path::{Path, PathBuf};
 
 use block::{Error, ErrorKind, size_text};
 use rustix::fs::{FlockOperation, Mode, OFlags, StatVfsMountFlags};
+use words::{Text, statement};
+
+use crate::suite::catalogue;
 
 const PREFIX: &str = "raidloom-bench-";
 /// File systems that live in memory (`statfs(2)`): direct I/O on them is another copy in memory.
@@ -61,7 +64,7 @@ impl WorkFolder {
         let name = format!("{PREFIX}{suite}-{}", std::process::id());
         let path = parent.join(name);
         fs::create_dir(&path)
-            .map_err(|error| at(Error::from_io("it takes no new folder", error)))?;
+            .map_err(|error| at(Error::from_io(catalogue::NO_NEW_FOLDER, error)))?;
         let lock = File::open(&path).and_then(|folder| lock(&folder).map(|()| folder));
         let lock = lock.map_err(|error| Error::from_io(path.display().to_string(), error))?;
         let folder = WorkFolder { path, _lock: lock };
@@ -83,8 +86,9 @@ impl WorkFolder {
     /// What the system says.
     pub fn file(&self, name: &str, size_bytes: u64) -> Result<PathBuf, Error> {
         let path = self.path.join(name);
-        let failed =
-            |error| Error::from_io(format!("making the test file {}", path.display()), error);
+        let failed = |error| {
+            Error::from_io(statement!(catalogue::MAKING_TEST_FILE, path = path.display()), error)
+        };
         let file = File::options().read(true).write(true).create_new(true).open(&path);
         let file = file.map_err(failed)?;
         match rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, size_bytes) {
@@ -101,7 +105,10 @@ impl WorkFolder {
         let removed = fs::remove_file(&path);
         match opened {
             Ok(_) => removed.map_err(|error| Error::from_io(path.display().to_string(), error)),
-            Err(error) => Err(no_direct(&format!("its file system takes none ({error})"))),
+            Err(error) => Err(no_direct(statement!(
+                catalogue::NO_DIRECT_IN_SYSTEM,
+                error = error.to_string()
+            ))),
         }
     }
 }
@@ -113,11 +120,8 @@ impl Drop for WorkFolder {
     }
 }
 
-fn no_direct(why: &str) -> Error {
-    Error::new(
-        ErrorKind::Refused,
-        format!("direct I/O was asked for, and {why}; use buffered I/O or another folder"),
-    )
+fn no_direct(why: impl Into<Text>) -> Error {
+    Error::new(ErrorKind::Refused, statement!(catalogue::DIRECT_NOT_HAD, why = why))
 }
 
 fn lock(folder: &File) -> io::Result<()> {
@@ -125,34 +129,33 @@ fn lock(folder: &File) -> io::Result<()> {
 }
 
 fn check_place(parent: &Path, needs: &Needs) -> Result<(), Error> {
-    let data = fs::metadata(parent).map_err(|error| Error::from_io("no such folder", error))?;
+    let data =
+        fs::metadata(parent).map_err(|error| Error::from_io(catalogue::NO_SUCH_FOLDER, error))?;
     if !data.is_dir() {
-        return Err(Error::new(ErrorKind::Invalid, "not a folder"));
+        return Err(Error::new(ErrorKind::Invalid, catalogue::NO_WORK_FOLDER));
     }
-    let system = |error: rustix::io::Errno| Error::from_io("its file system", error.into());
+    let system =
+        |error: rustix::io::Errno| Error::from_io(catalogue::ITS_FILE_SYSTEM, error.into());
     let room = rustix::fs::statvfs(parent).map_err(system)?;
     if room.f_flag.contains(StatVfsMountFlags::RDONLY) {
-        return Err(Error::new(ErrorKind::Refused, "its file system is mounted read-only"));
+        return Err(Error::new(ErrorKind::Refused, catalogue::FOLDER_READ_ONLY));
     }
     let kind = rustix::fs::statfs(parent).map_err(system)?.f_type;
     if needs.direct && MEMORY_FILE_SYSTEMS.contains(&kind) {
-        return Err(no_direct("the folder lies in memory (tmpfs), where that means nothing"));
+        return Err(no_direct(catalogue::FOLDER_IN_MEMORY));
     }
     let free = room.f_bavail.saturating_mul(room.f_frsize);
     if free < needs.bytes {
-        let text = format!(
-            "too small: {} are needed and {} are free",
-            rounded(needs.bytes),
-            rounded(free)
+        let text = statement!(
+            catalogue::TOO_LITTLE_ROOM,
+            needed = rounded(needs.bytes),
+            free = rounded(free)
         );
         return Err(Error::new(ErrorKind::Refused, text));
     }
     // File systems without a table of inodes say that there are none at all.
     if room.f_files > 0 && room.f_favail < needs.files {
-        let text = format!(
-            "too small: {} files are needed, and there is room for {}",
-            needs.files, room.f_favail
-        );
+        let text = statement!(catalogue::TOO_FEW_FILES, needed = needs.files, room = room.f_favail);
         return Err(Error::new(ErrorKind::Refused, text));
     }
     check_limit(needs.longest_file_bytes)
@@ -166,10 +169,10 @@ pub fn check_limit(longest: u64) -> Result<(), Error> {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
     match limit {
         Some(limit) if limit < longest => {
-            let text = format!(
-                "a file of {} is needed, and the file-size limit is {} (ulimit -f)",
-                rounded(longest),
-                rounded(limit)
+            let text = statement!(
+                catalogue::FILE_SIZE_LIMIT,
+                needed = rounded(longest),
+                limit = rounded(limit)
             );
             Err(Error::new(ErrorKind::Refused, text))
         }

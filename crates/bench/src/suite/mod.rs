@@ -25,6 +25,7 @@ pub mod explain;
 pub mod fio;
 pub mod folder;
 pub mod hdparm;
+pub mod japanese;
 pub mod load;
 pub mod phase;
 mod program;

@@ -22,8 +22,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, PidfdFlags, Signal};
 use serde_json::Value;
+use words::{Text, statement};
 
 use super::Session;
+use crate::suite::catalogue;
 
 /// The most that is kept of what a program says.
 const OUTPUT_MAX: usize = 64 << 20;
@@ -82,15 +84,15 @@ impl Output {
     }
 
     /// The end of an error: what it said last.
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn shown(&self) -> Text {
         match self.last_lines()[..] {
-            [] => " and said nothing".to_owned(),
-            ref lines => format!("; its last lines:\n  {}", lines.join("\n  ")),
+            [] => catalogue::PROGRAM_SAID_NOTHING.into(),
+            ref lines => statement!(catalogue::LAST_LINES, lines = lines.join("\n  ")),
         }
     }
 
     /// The JSON document in what it said; lines before it do not belong to it.
-    pub(super) fn json(&self) -> Result<Value, String> {
+    pub(super) fn json(&self) -> Result<Value, Text> {
         let text = self.out.as_str();
         let begins = |line: &str| line.trim_start().starts_with(['{', '[']);
         let mut start = 0;
@@ -103,17 +105,19 @@ impl Output {
         let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
         match values.next() {
             Some(Ok(value)) => Ok(value),
-            Some(Err(error)) => Err(format!("its output is no JSON: {error}")),
-            None => Err("there is no JSON in its output".to_owned()),
+            Some(Err(error)) => {
+                Err(statement!(catalogue::OUTPUT_NO_JSON, error = Text::verbatim(&error)))
+            }
+            None => Err(catalogue::NO_JSON_IN_OUTPUT.into()),
         }
     }
 }
 
 /// A number as programs print it: with commas between the thousands, with spaces around.
-pub(super) fn number(text: &str) -> Result<f64, String> {
+pub(super) fn number(text: &str) -> Result<f64, Text> {
     let bare = text.trim().replace(',', "");
     let number = bare.parse::<f64>().ok().filter(|number| number.is_finite());
-    number.ok_or_else(|| format!("`{text}` is no number"))
+    number.ok_or_else(|| statement!(catalogue::FIGURE_NO_NUMBER, text = text))
 }
 
 /// A process group. Dropping it kills what is left of it.
@@ -159,10 +163,19 @@ impl<R: Read + AsFd> Pipe<R> {
                 Ok(count) => self.kept.extend_from_slice(&buffer[..count]),
                 Err(error) if error.kind() == IoKind::WouldBlock => break,
                 Err(error) if error.kind() == IoKind::Interrupted => (),
-                Err(error) => return Err(Error::from_io(format!("{what}: its output"), error)),
+                Err(error) => {
+                    return Err(Error::from_io(
+                        statement!(catalogue::ITS_OUTPUT, what = what),
+                        error,
+                    ));
+                }
             }
             if self.kept.len() > OUTPUT_MAX {
-                return Err(failed(format!("{what} said more than {} MiB", OUTPUT_MAX >> 20)));
+                return Err(failed(statement!(
+                    catalogue::SAID_TOO_MUCH,
+                    what = what,
+                    most = OUTPUT_MAX >> 20
+                )));
             }
         }
         Ok(())
@@ -173,7 +186,7 @@ impl<R: Read + AsFd> Pipe<R> {
     }
 }
 
-fn failed(text: String) -> Error {
+fn failed(text: Text) -> Error {
     Error::new(ErrorKind::Other, text)
 }
 
@@ -194,7 +207,8 @@ pub(super) fn run(
     if let Some(folder) = program.folder {
         command.current_dir(folder);
     }
-    let failed_to_start = |error| Error::from_io(format!("{}: starting sh", program.what), error);
+    let failed_to_start =
+        |error| Error::from_io(statement!(catalogue::STARTING_SHELL, what = program.what), error);
     // Before the time begins.
     let mut watchdog = Watchdog::start([]).map_err(failed_to_start)?;
     let start = session.reactor.now();
@@ -219,10 +233,15 @@ pub(super) fn run(
         return Ok(Some(ProgramResult { output, elapsed, left: group }));
     }
     let how = match (status.code(), status.signal()) {
-        (Some(code), _) => format!("status {code}"),
-        (None, signal) => format!("signal {}", signal.unwrap_or_default()),
+        (Some(code), _) => statement!(catalogue::STATUS, code = code),
+        (None, signal) => statement!(catalogue::SIGNAL, number = signal.unwrap_or_default()),
     };
-    Err(failed(format!("{} ended with {how}{}", program.what, output.shown())))
+    Err(failed(statement!(
+        catalogue::PROGRAM_ENDED_WITH,
+        what = program.what,
+        how = how,
+        said = output.shown()
+    )))
 }
 
 fn wait(
@@ -232,8 +251,9 @@ fn wait(
     pid: Pid,
 ) -> Result<Option<(ExitStatus, Output)>, Error> {
     let what = program.what;
-    let system =
-        |error: rustix::io::Errno| Error::from_io(format!("{what}: waiting"), error.into());
+    let system = |error: rustix::io::Errno| {
+        Error::from_io(statement!(catalogue::WAITING, what = what), error.into())
+    };
     let process: OwnedFd = rustix::process::pidfd_open(pid, PidfdFlags::empty()).map_err(system)?;
     let (mut out, mut err) = (Pipe::new(child.stdout.take())?, Pipe::new(child.stderr.take())?);
     let start = session.reactor.now();
@@ -251,18 +271,20 @@ fn wait(
         out.drain(what)?;
         err.drain(what)?;
         if has_ended {
-            let status =
-                child.wait().map_err(|error| Error::from_io(format!("{what}: waiting"), error))?;
+            let status = child.wait().map_err(|error| {
+                Error::from_io(statement!(catalogue::WAITING, what = what), error)
+            })?;
             let output = Output { out: out.text(), err: err.text() };
             return Ok(asked_to_end.is_none().then_some((status, output)));
         }
         let now = session.reactor.now();
         if now.since(start) > program.limit {
             let output = Output { out: out.text(), err: err.text() };
-            return Err(failed(format!(
-                "{what} took longer than its time limit of {} (time_limit){}",
-                duration_text(program.limit),
-                output.shown()
+            return Err(failed(statement!(
+                catalogue::TOOK_TOO_LONG,
+                what = what,
+                limit = duration_text(program.limit),
+                said = output.shown()
             )));
         }
         match asked_to_end {
@@ -279,7 +301,7 @@ fn wait(
 /// Makes what was written so far durable, and says how long that took: of the file system that a
 /// folder is on, or of a device.
 pub(super) fn sync(place: &Path, session: &Session<'_>) -> Result<Duration, Error> {
-    let at = |error| Error::from_io(format!("syncing {}", place.display()), error);
+    let at = |error| Error::from_io(statement!(catalogue::SYNCING, path = place.display()), error);
     let start = session.reactor.now();
     let file = File::open(place).map_err(at)?;
     if place.is_dir() {

@@ -148,7 +148,7 @@ fn name_of(group: &Group) -> String {
 fn text(found: &FoundArrays, group: &Group, opening: AssemblyOptions<'_>) -> String {
     let assembly = match &group.assembly {
         Ok(assembly) => assembly,
-        Err(reason) => return format!("{}\n", escape::line(reason)),
+        Err(reason) => return format!("{}\n", escape::line(&reason.to_string())),
     };
     let status = ArrayStatus::of_superblocks(assembly, &group.candidates);
     let mut text = status.text_of(&found.called(group));

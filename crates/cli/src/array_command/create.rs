@@ -116,7 +116,7 @@ fn layout(level: Level, text: Option<&str>) -> Result<Layout, Failure> {
             Failure::usage(statement!(ONE_LAYOUT, level = level.to_string()))
         }
         text => {
-            let (expected, level) = (expected.to_string(), level.to_string());
+            let (expected, level) = (words::Text::from(expected), level.to_string());
             let text = text.unwrap_or_default();
             Failure::usage(statement!(LAYOUT_EXPECTED, expected = expected, level = level))
                 .at(said("--layout", text))

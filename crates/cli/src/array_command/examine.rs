@@ -184,7 +184,7 @@ pub(super) fn examine(output: &Output, paths: &[std::path::PathBuf]) -> Result<(
         output.result(&examined.iter().map(examined_text).collect::<Vec<_>>().join("\n"))?;
     }
     match examined.iter().find(|examined| examined.found.is_empty()) {
-        Some(none) => Err(Failure::failed(format!("{}; {GUESS}", none.no_superblock_text()))),
+        Some(none) => Err(Failure::failed(none.no_superblock_text().and("; ").and(GUESS))),
         None => Ok(()),
     }
 }

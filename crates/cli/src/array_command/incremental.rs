@@ -7,6 +7,7 @@ use std::process::Command;
 use clap::Args;
 use serde_json::json;
 use serve::{ConfiguredArray, Launch, Readiness, Runtime};
+use words::Text;
 
 use super::server_status;
 use super::start::serve_with;
@@ -121,8 +122,7 @@ fn start_unit(unit: &str) -> Result<(), Failure> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    Err(Failure::failed(format!(
-        "systemctl start {unit}: {}",
-        said.lines().next().unwrap_or("it failed without a word")
-    )))
+    let said = said.lines().next().map(Text::from);
+    let said = said.unwrap_or_else(|| catalogue::FAILED_WITHOUT_A_WORD.into());
+    Err(Failure::failed(said).at(format!("systemctl start {unit}")))
 }

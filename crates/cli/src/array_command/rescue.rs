@@ -12,11 +12,12 @@ use mdtools::rescue::{
 };
 use serde_json::{Value, json};
 use serve::{Attach, Client, Command, Launch, Settings};
+use words::Text;
 
 use super::guess;
 use super::rescue_arguments::RescueArguments;
 use super::start::{absolute, serve_with};
-use crate::catalogue;
+use crate::catalogue::{self, say, statement};
 use crate::failure::Failure;
 use crate::output::{Output, said};
 use crate::progress::Line;
@@ -49,7 +50,7 @@ pub(super) fn rescue(output: &Output, arguments: &RescueArguments) -> Result<(),
         Some(folder) => return mount(output, &report, folder),
     }
     match report.arrays.iter().find_map(|array| array.way.as_ref().err()) {
-        Some(reasons) => Err(Failure::failed(reasons.join("; "))),
+        Some(reasons) => Err(Failure::failed(Text::joined(reasons, "; "))),
         None if report.arrays.is_empty() => Err(Failure::failed(catalogue::NO_ARRAY_FOUND)),
         None => Ok(()),
     }
@@ -65,7 +66,7 @@ fn looked(output: &Output, arguments: &RescueArguments) -> Result<RescueReport, 
     let report =
         look(&guard, &sources, &mdtools::guess::SearchLimits::default(), &mut |done, total| {
             if total > 0 {
-                line.show(&format!("by what members hold: {done} of {total} shapes tried"));
+                line.show(&say!(SHAPES_TRIED, done = done, total = total));
             }
             begin.elapsed() < limit
         });
@@ -83,57 +84,52 @@ fn command(way: &OpeningWay) -> String {
     format!("raidloom array start --read-only --attach {}", escape::shell(&stack.to_string()))
 }
 
-fn member_text(state: &MemberFinding) -> String {
+fn member_text(state: &MemberFinding) -> Text {
     match state {
-        MemberFinding::UpToDate => "up to date".to_owned(),
-        MemberFinding::Missing => "missing".to_owned(),
+        MemberFinding::UpToDate => catalogue::UP_TO_DATE.into(),
+        MemberFinding::Missing => catalogue::MISSING_MEMBER.into(),
         MemberFinding::Stale { events, seconds } => {
-            format!("stale: {}", age_text(*events, *seconds))
+            statement!(STALE_MEMBER, age = age_text(*events, *seconds))
         }
         MemberFinding::Recovering(bytes) => {
-            format!("rebuilt up to {} of its data", block::size_text(*bytes))
+            statement!(MEMBER_REBUILT_UP_TO, size = block::size_text(*bytes))
         }
-        MemberFinding::Spare => "spare: holds none of the data".to_owned(),
-        MemberFinding::Journal => "holds the journal".to_owned(),
-        MemberFinding::ByContent => "by what it holds".to_owned(),
-        MemberFinding::LeftOut(reason) => format!("not used: {reason}"),
+        MemberFinding::Spare => catalogue::SPARE_MEMBER.into(),
+        MemberFinding::Journal => catalogue::HOLDS_JOURNAL.into(),
+        MemberFinding::ByContent => catalogue::BY_WHAT_IT_HOLDS.into(),
+        MemberFinding::LeftOut(reason) => statement!(NOT_USED, reason = reason),
     }
 }
 
-fn age_text(events: u64, seconds: u64) -> String {
+fn age_text(events: u64, seconds: u64) -> Text {
     let time = match seconds {
         0 => String::new(),
         seconds => format!(", {}", block::duration_text(std::time::Duration::from_secs(seconds))),
     };
-    format!("{events} events behind{time}")
+    statement!(EVENTS_BEHIND, events = events, time = time)
 }
 
-fn loss_text(loss: &RescueLoss) -> String {
+fn loss_text(loss: &RescueLoss) -> Text {
     match loss {
-        RescueLoss::Degraded(1) => "redundancy: a member is made from the others".to_owned(),
+        RescueLoss::Degraded(1) => catalogue::ONE_MADE_FROM_OTHERS.into(),
         RescueLoss::Degraded(count) => {
-            format!("redundancy: {count} members are made from the others")
+            statement!(MADE_FROM_OTHERS, count = *count)
         }
         RescueLoss::Forced(reason) => reason.clone(),
-        RescueLoss::Stale { source, events, seconds } => format!(
-            "part of what was written since {source} was left behind ({})",
-            age_text(*events, *seconds)
-        ),
+        RescueLoss::Stale { source, events, seconds } => {
+            statement!(WRITES_LEFT_BEHIND, source = source, age = age_text(*events, *seconds))
+        }
         RescueLoss::Torn(source) => {
-            format!("{source}: the checksum of its superblock is wrong; it is taken as it stands")
+            statement!(TAKEN_AS_IT_STANDS, source = source)
         }
         RescueLoss::Chosen { used, other } => {
-            format!("{used} and {other} claim one place; if files are damaged, leave out the first")
+            statement!(CLAIM_ONE_PLACE, used = used, other = other)
         }
         RescueLoss::ByContent(share) => {
             let tenths = u64::from(*share) * 1000 / u64::from(WHOLE);
-            format!(
-                "unknown: by what members hold, of which {}.{} % agrees",
-                tenths / 10,
-                tenths % 10
-            )
+            statement!(AGREES_BY_CONTENT, whole = tenths / 10, tenths = tenths % 10)
         }
-        RescueLoss::Undecided(more) => format!("{more} other ways agree as well: --show 5"),
+        RescueLoss::Undecided(more) => statement!(OTHER_WAYS, more = *more),
     }
 }
 
@@ -149,7 +145,7 @@ fn member_value(state: &MemberFinding) -> Value {
         MemberFinding::Spare => ("spare", json!({})),
         MemberFinding::Journal => ("journal", json!({})),
         MemberFinding::ByContent => ("by-content", json!({})),
-        MemberFinding::LeftOut(reason) => ("left-out", json!({ "reason": reason })),
+        MemberFinding::LeftOut(reason) => ("left-out", json!({ "reason": reason.english() })),
     };
     coded(code, more)
 }
@@ -158,7 +154,7 @@ fn member_value(state: &MemberFinding) -> Value {
 fn loss_value(loss: &RescueLoss) -> Value {
     let (code, more) = match loss {
         RescueLoss::Degraded(members) => ("degraded", json!({ "members": members })),
-        RescueLoss::Forced(reason) => ("forced", json!({ "reason": reason })),
+        RescueLoss::Forced(reason) => ("forced", json!({ "reason": reason.english() })),
         RescueLoss::Stale { source, events, seconds } => {
             ("stale", json!({ "source": source, "events": events, "seconds": seconds }))
         }
@@ -184,12 +180,12 @@ fn text(report: &RescueReport) -> String {
     }
     for other in report.others.iter().take(LINES_MAX) {
         let holds = match &other.holds {
-            OtherContent::Signature(name) => format!("no member; it holds: {name}"),
+            OtherContent::Signature(name) => statement!(NO_MEMBER_HOLDS, name = *name),
             OtherContent::Displaced(offset, name) => {
-                format!("no superblock; from {} on it holds: {name}", block::size_text(*offset))
+                statement!(DISPLACED_HOLDS, offset = block::size_text(*offset), name = *name)
             }
             OtherContent::Damaged(reason) => reason.clone(),
-            OtherContent::Nothing => "no member; nothing known is on it".to_owned(),
+            OtherContent::Nothing => catalogue::NO_MEMBER_UNKNOWN.into(),
         };
         add!(text, "{}: {holds}", other.source);
     }
@@ -197,7 +193,8 @@ fn text(report: &RescueReport) -> String {
 }
 
 fn array_text(text: &mut Lines, array: &RescuedArray) {
-    let name = array.name.as_deref().unwrap_or("array without superblocks");
+    let unnamed = say!(WITHOUT_SUPERBLOCKS);
+    let name = array.name.as_deref().unwrap_or(&unnamed);
     let size =
         array.size_bytes.map_or(String::new(), |size| format!(", {}", block::size_text(size)));
     add!(text, "{name}: {}{size}", array.shape);
@@ -212,30 +209,31 @@ fn array_text(text: &mut Lines, array: &RescuedArray) {
         }
     }
     if array.members.len() > LINES_MAX {
-        add!(text, "    and {} more", array.members.len() - LINES_MAX);
+        add!(text, "    {}", say!(AND_SO_MANY_MORE, count = array.members.len() - LINES_MAX));
     }
     let way = match &array.way {
         Ok(way) => way,
         Err(reasons) => {
             for reason in reasons {
-                add!(text, " cannot be opened: {reason}");
+                add!(text, " {}", say!(CANNOT_BE_OPENED, reason = reason));
             }
             return;
         }
     };
-    add!(text, " holds: {}", way.holds.unwrap_or("nothing that is known"));
+    let holds = way.holds.map_or_else(|| say!(NOTHING_KNOWN), str::to_owned);
+    add!(text, " {}", say!(ARRAY_HOLDS, what = holds));
     match &way.losses[..] {
-        [] => add!(text, " opening it loses: nothing"),
+        [] => add!(text, " {}", say!(OPENING_LOSES_NOTHING)),
         losses => {
             for loss in losses {
-                add!(text, " opening it loses: {}", loss_text(loss));
+                add!(text, " {}", say!(OPENING_LOSES, what = loss_text(loss)));
             }
         }
     }
     if way.decrypted(PASSPHRASE_FILE).is_some() {
-        add!(text, " it is encrypted: a file with its passphrase stands for {PASSPHRASE_FILE}");
+        add!(text, " {}", say!(IT_IS_ENCRYPTED, passphrase_file = PASSPHRASE_FILE));
     }
-    add!(text, " to open it, nothing is written:");
+    add!(text, " {}", say!(TO_OPEN_IT));
     add!(text, "   {}", command(way));
 }
 
@@ -259,13 +257,13 @@ fn document(report: &RescueReport) -> Value {
             "command": way.ok().map(command),
             "holds": way.ok().and_then(|way| way.holds),
             "losses": way.ok().map(losses),
-            "refusals": way.err(),
+            "refusals": way.err().map(|all| all.iter().map(Text::english).collect::<Vec<_>>()),
         })
     };
     let other = |other: &mdtools::rescue::OtherSource| {
         let (holds, damage) = match &other.holds {
             OtherContent::Signature(name) | OtherContent::Displaced(_, name) => (Some(*name), None),
-            OtherContent::Damaged(reason) => (None, Some(reason)),
+            OtherContent::Damaged(reason) => (None, Some(reason.english())),
             OtherContent::Nothing => (None, None),
         };
         json!({ "source": other.source, "holds": holds, "damage": damage })
@@ -273,7 +271,7 @@ fn document(report: &RescueReport) -> Value {
     json!({
         "arrays": report.arrays.iter().map(array).collect::<Vec<_>>(),
         "others": report.others.iter().map(other).collect::<Vec<_>>(),
-        "notes": report.notes,
+        "notes": report.notes.iter().map(Text::english).collect::<Vec<_>>(),
     })
 }
 
@@ -295,10 +293,9 @@ fn mount(output: &Output, report: &RescueReport, folder: &Path) -> Result<(), Fa
         report.arrays.iter().filter_map(|array| Some((array, array.way.as_ref().ok()?))).collect();
     let [(array, way)] = ways[..] else {
         return Err(Failure::usage(match ways.len() {
-            0 => "--mount: nothing was found that can be opened; without --mount it says why"
-                .to_owned(),
+            0 => catalogue::NOTHING_RESCUED.into(),
             count => {
-                format!("--mount: {count} arrays can be opened; name the members of one of them")
+                statement!(SEVERAL_TO_MOUNT, count = count)
             }
         }));
     };
@@ -330,7 +327,7 @@ fn mount(output: &Output, report: &RescueReport, folder: &Path) -> Result<(), Fa
     }
     let mut text = Lines::new();
     array_text(&mut text, array);
-    add!(text, "mounted at {} for reading only; it ends by:", folder.display());
+    add!(text, "{}", say!(RESCUE_MOUNTED, folder = folder.display()));
     add!(text, "   raidloom array umount {name} && raidloom array stop {name}");
     output.result(&text.into_text())
 }

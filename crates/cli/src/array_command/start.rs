@@ -25,6 +25,7 @@ pub(crate) use host::files::absolute;
 use host::guard::{Consent, Guard};
 use lab::configuration_start::{StartConfiguration, StartTarget};
 use serve::{Attach, Launch, MountSettings, Runtime, ServeWith, Server, Settings, TlsSettings};
+use words::Text;
 
 use super::server_status;
 use crate::catalogue::{self, statement};
@@ -225,8 +226,9 @@ fn settings(
     settings.allow_device.extend(arguments.consent.allow_device.iter().cloned());
     settings.raw |= arguments.consent.raw;
     if let Some(policy) = &arguments.policy {
-        settings.policy =
-            policy.parse().map_err(|wrong: String| Failure::usage(format!("--policy {wrong}")))?;
+        settings.policy = policy
+            .parse()
+            .map_err(|wrong: Text| Failure::usage(Text::from("--policy ").and(wrong)))?;
     }
     settings.attach = match arguments.attach {
         Some(AttachArgument::Yes) => Attach::Yes,
@@ -270,28 +272,26 @@ fn fits(settings: &Settings, arguments: &StartArguments) -> Result<(), Failure> 
     let has_nbd = !settings.nbd.is_empty() || !is_attached && settings.vhost_user.is_none();
     let has_array = || stack::parse(&settings.stack).is_ok_and(|node| holds_array(&node));
     let stray = [
-        ("--page-cache", arguments.page_cache && !is_attached, ATTACHED),
+        ("--page-cache", arguments.page_cache && !is_attached, catalogue::FOR_ATTACHED),
         (
             "--page-cache",
             arguments.page_cache && settings.attach == Attach::Ublk,
-            "it is for the file of --attach, and ublk has none",
+            catalogue::FOR_FILE_OF_ATTACH,
         ),
-        ("--workers", arguments.workers.is_some() && !is_attached, ATTACHED),
-        ("--tls-cert", arguments.tls_cert.is_some() && !has_nbd, "it is for NBD: --nbd"),
-        ("--insecure", arguments.insecure && !over_tcp, "it is for NBD over TCP: --nbd HOST:PORT"),
+        ("--workers", arguments.workers.is_some() && !is_attached, catalogue::FOR_ATTACHED),
+        ("--tls-cert", arguments.tls_cert.is_some() && !has_nbd, catalogue::FOR_NBD),
+        ("--insecure", arguments.insecure && !over_tcp, catalogue::FOR_NBD_OVER_TCP),
         (
             "--member-timeout",
             arguments.member_timeout.is_some() && !has_array(),
-            "there is no array in the stack, and so no member",
+            catalogue::NO_ARRAY_NO_MEMBER,
         ),
     ];
     match stray.into_iter().find(|(_, is_stray, _)| *is_stray) {
-        Some((flag, _, why)) => Err(Failure::usage(format!("{flag}: {why}"))),
+        Some((flag, _, why)) => Err(Failure::usage(why).at(flag)),
         None => Ok(()),
     }
 }
-
-const ATTACHED: &str = "it is for what appears on this machine: --attach";
 
 /// Whether there is an array in a stack.
 fn holds_array(node: &Node) -> bool {

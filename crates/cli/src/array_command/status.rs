@@ -12,7 +12,7 @@ use serve::{Client, Runtime, Status};
 
 use super::assemble::found;
 use super::{running, server_status};
-use crate::catalogue::say;
+use crate::catalogue;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -126,7 +126,7 @@ fn named(target: &str) -> Result<Vec<PathBuf>, Failure> {
     match stack::parse(target).map_err(block::Error::from)? {
         node @ Node::Layer { .. } => Ok(members(&node)),
         Node::Leaf { options, .. } if !options.is_empty() => Ok(vec![PathBuf::from(target)]),
-        _ => Err(Failure::usage(format!("{target}: {}", say!(NO_ARRAY_RUNS)))),
+        _ => Err(Failure::usage(catalogue::NO_ARRAY_RUNS).at(target)),
     }
 }
 

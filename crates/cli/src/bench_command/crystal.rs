@@ -12,7 +12,7 @@ use words::Message;
 
 use super::rows::{RATE, Row, Rows, middle, most};
 use crate::catalogue::{self, say};
-use crate::output::{figure, table, wrapped};
+use crate::output::{figure, table};
 
 const BUFFERED: &str = " buffered";
 const DURABLE: &str = "durable_throughput_bytes_per_second";
@@ -87,7 +87,7 @@ pub(super) fn text(rows: &Rows<'_>) -> String {
 
 /// What the columns hold, in lines of at most 100 columns.
 fn legend() -> String {
-    wrapped(&say!(CRYSTAL_LEGEND), 100).join("\n")
+    escape::wrapped(&say!(CRYSTAL_LEGEND), 100).join("\n")
 }
 
 fn mean(figures: &[f64]) -> Option<f64> {

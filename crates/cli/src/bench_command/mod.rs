@@ -26,7 +26,7 @@ use serde_json::json;
 use crate::catalogue::{self, say, statement};
 use crate::consent::Consent;
 use crate::failure::Failure;
-use crate::output::{Output, table, wrapped};
+use crate::output::{Output, table};
 use crate::{report_command, run};
 
 /// `bench`.
@@ -74,7 +74,7 @@ pub(crate) struct BenchArguments {
 
     /// How often every row is measured [default: as the suite has it]
     #[arg(short = 'x', long, value_name = "N",
-        value_parser = clap::value_parser!(u32).range(1..=1000))]
+        value_parser = crate::bounds::within::<u32>(1..=1000))]
     pub runs: Option<u32>,
 
     /// Everything random comes from this number
@@ -104,7 +104,7 @@ pub(crate) struct BenchArguments {
 fn suites() -> impl TypedValueParser<Value = &'static Suite> {
     let known = suite::all().into_iter().filter(|suite| suite.name != suite::pull::NAME);
     PossibleValuesParser::new(known.map(|suite| PossibleValue::new(suite.name).help(suite.summary)))
-        .try_map(|name| suite::find(&name).ok_or("there is no such suite"))
+        .try_map(|name| suite::find(&name).ok_or(words::Text::from(catalogue::NO_SUCH_SUITE)))
 }
 
 /// What is asked of suites.
@@ -211,7 +211,11 @@ fn list(output: &Output) -> Result<(), Failure> {
     let rows: Vec<Vec<String>> = suites
         .iter()
         .map(|suite| {
-            vec![suite.name.to_owned(), targets(suite).to_string(), suite.summary.to_owned()]
+            vec![
+                suite.name.to_owned(),
+                targets(suite).to_string(),
+                suite::japanese::summary(suite).to_owned(),
+            ]
         })
         .collect();
     let head = [say!(SUITE_HEAD), say!(RUNS_ON_HEAD), say!(MEASURES_HEAD)];
@@ -234,14 +238,11 @@ fn explain(output: &Output, arguments: &ExplainArguments) -> Result<(), Failure>
         return output.document(&document(suite));
     }
     let keys: Vec<&str> = lab::plan::configuration_keys().collect();
-    let keys = format!(
-        "Keys of the configuration, as in a plan's [matrix] (docs/plan-files.md): {}; with dots \
-        those of the plan, such as trials.rest.",
-        keys.join(", ")
-    );
-    let keys = wrapped(&keys, output.width()).join("\n");
+    let keys = say!(CONFIGURATION_KEYS, keys = keys.join(", "));
+    let keys = escape::wrapped(&keys, output.width()).join("\n");
     let examples = examples::EXAMPLES.iter().find(|(name, _)| *name == suite.name);
-    let examples = examples.map_or_else(String::new, |(_, text)| format!("\nExamples:\n{text}\n"));
+    let examples =
+        examples.map_or_else(String::new, |(_, text)| format!("\n{}\n{text}\n", say!(EXAMPLES)));
     output.result(&format!("{}\n{keys}\n{examples}", explain::text(suite, output.width())))
 }
 

@@ -59,7 +59,7 @@ pub(crate) struct SimulateKeys {
     pub sequential_cutoff: Option<String>,
 
     /// A block comes in at its n-th access
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=15))]
+    #[arg(long, default_value_t = 1, value_parser = crate::bounds::within::<u8>(1..=15))]
     pub promote_after: u8,
 
     /// Instead of a trace: blocks asked for by Zipf's law with this exponent
@@ -72,17 +72,17 @@ pub(crate) struct SimulateKeys {
 
     /// How many blocks a scan reads
     #[arg(long, default_value_t = 10_000,
-        value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
+        value_parser = crate::bounds::within::<u64>(1..=1 << 30))]
     pub scan_blocks: u64,
 
     /// How many different blocks, without those of scans
     #[arg(long, default_value_t = 100_000,
-        value_parser = clap::value_parser!(u64).range(1..=1 << 26))]
+        value_parser = crate::bounds::within::<u64>(1..=1 << 26))]
     pub blocks: u64,
 
     /// How many accesses
     #[arg(long, default_value_t = 1_000_000,
-        value_parser = clap::value_parser!(u64).range(1..=1 << 28))]
+        value_parser = crate::bounds::within::<u64>(1..=1 << 28))]
     pub accesses: u64,
 
     /// Equal seeds give equal workloads

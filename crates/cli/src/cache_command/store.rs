@@ -162,11 +162,13 @@ fn target(
     let (true, Some(stack)) = (arguments.write, device) else { return Ok(None) };
     let bytes = stack.device.info().size_bytes;
     if bytes < seen.device_bytes {
-        let text = "the cache was made for a larger device";
-        return Err(Failure::usage(format!(
-            "{}: {text}: this one has {bytes} bytes, and that had {}",
-            stack.device.describe(),
-            seen.device_bytes
+        let text = catalogue::MADE_FOR_LARGER;
+        return Err(Failure::usage(statement!(
+            SIZES_OF_BOTH,
+            device = stack.device.describe().to_string(),
+            text = text,
+            bytes = bytes,
+            before = seen.device_bytes
         )));
     }
     // Said before anything is written.

@@ -49,7 +49,7 @@ pub(crate) struct ChooseArguments {
     pub work_command: Option<String>,
 
     /// How many drives may die at once: 0, 1 or 2
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=2),
+    #[arg(long, value_name = "N", value_parser = crate::bounds::within::<u32>(0..=2),
         conflicts_with = "from")]
     pub survive: Option<u32>,
 

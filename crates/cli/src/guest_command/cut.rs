@@ -13,8 +13,10 @@ use guest::Cut;
 use lab::pull::check_images;
 use serde_json::{Value, json};
 use stack::{Models, PowerCut, Survival};
+use words::statement;
 
 use super::guest_run::{Conditions, GuestRun};
+use crate::catalogue;
 use crate::failure::Failure;
 use crate::output::{Output, about, seconds};
 
@@ -82,9 +84,7 @@ impl CutArguments {
             return Ok(then.clone());
         }
         let Some(name) = file_system else {
-            return Err(Failure::usage(
-                "without --fs there is nothing to mount after the cut: --then says what is run",
-            ));
+            return Err(Failure::usage(catalogue::NOTHING_TO_MOUNT_AFTER));
         };
         let names = "echo \"mounted: $(find . -xdev | wc -l) names\"";
         let check = match name {
@@ -109,10 +109,10 @@ pub(super) fn after(
 ) -> Result<(), Failure> {
     let outcome = &first.outcome;
     if outcome.status.is_some() {
-        return Err(Failure::failed(format!(
-            "the guest had ended at {} with {} requests done, before the power was to fail",
-            seconds(outcome.time.nanoseconds() as f64 / 1e9),
-            requests(first)
+        return Err(Failure::failed(statement!(
+            catalogue::ENDED_BEFORE_CUT,
+            time = seconds(outcome.time.nanoseconds() as f64 / 1e9),
+            requests = requests(first)
         )));
     }
     if !outcome.has_begun() {

@@ -20,6 +20,7 @@ use mdtools::NewArraySettings;
 use serde_json::{Value, json};
 use serve::{OpenOptions, OpenStack};
 use stack::{Member, Models, OpenFiles};
+use words::statement;
 
 use super::{ended, go_on};
 use crate::catalogue;
@@ -89,7 +90,7 @@ pub(crate) struct GuestKeys {
     pub max_request: Option<String>,
 
     /// The most requests that a disk is given at a time; 1 is a disk without queueing; else 256
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=256))]
+    #[arg(long, value_parser = crate::bounds::within::<u32>(1..=256))]
     pub queue_depth: Option<u32>,
 
     /// Whether writes may stay in a disk's cache until they are flushed: on, off, or unflushed
@@ -232,10 +233,7 @@ struct NoFiles;
 
 impl OpenFiles for NoFiles {
     fn open(&self, path: &Path, _: bool, _: Option<u64>) -> Result<File, Error> {
-        let text = format!(
-            "{}: a guest lives in modelled time, and a file does not; name model: leaves",
-            path.display()
-        );
+        let text = statement!(catalogue::FILE_NO_MODELLED_TIME, path = path.display());
         Err(Error::new(ErrorKind::Invalid, text))
     }
 }
@@ -367,10 +365,7 @@ impl<'a> GuestRun<'a> {
             before: conditions.before.as_deref(),
         };
         let outcome = boot.run(&|| go_on(stop)).map_err(|error| match error.kind() {
-            ErrorKind::TimedOut => Failure::from(error).then(
-                "-s real_time_limit= and -s silence_limit= say how long it may take; --memory= how \
-                much memory it has",
-            ),
+            ErrorKind::TimedOut => Failure::from(error).then(catalogue::BOUNDS_OF_GUEST),
             _ => ended(error.into(), stop),
         })?;
         let version = kernel.version().to_owned();
@@ -474,18 +469,21 @@ impl<'a> GuestRun<'a> {
     /// How it ends outside.
     pub(super) fn judge(&self, output: &Output) -> Result<(), Failure> {
         let Outcome { status, errors, .. } = &self.outcome;
-        let last = errors.lines().next_back().unwrap_or("it said nothing");
+        let silent = catalogue::GUEST_SAID_NOTHING.template();
+        let last = errors.lines().next_back().unwrap_or(silent);
         match status.unwrap_or_default() {
             0 => Ok(()),
             SETUP_FAILED if last.starts_with("setting up: ") => {
                 if output.json {
                     errors.lines().for_each(|line| output.progress(line));
                 }
-                Err(Failure::failed(format!("the guest's disks: {last}")))
+                Err(Failure::failed(statement!(catalogue::DISKS_OF_GUEST, last = last)))
             }
-            code => {
-                Err(Failure::failed(format!("the work in the guest ended with {code}: {last}")))
-            }
+            code => Err(Failure::failed(statement!(
+                catalogue::GUEST_WORK_ENDED,
+                code = code,
+                last = last
+            ))),
         }
     }
 }

@@ -17,6 +17,7 @@ use device::RamDevice;
 use guest::{Boot, BuildStep, Kernel, KernelOrder, Outcome, Processor, TimeBounds, USUAL_KERNEL};
 use host::mount::FILE_SYSTEMS;
 use serde_json::json;
+use words::statement;
 
 use crate::catalogue;
 use crate::failure::{Failure, this_program};
@@ -108,11 +109,7 @@ impl BuildKeys {
             (None, None) => Ok(USUAL_KERNEL),
             (None, Some(config)) => {
                 let stem = config.file_stem().and_then(OsStr::to_str);
-                stem.ok_or_else(|| {
-                    Failure::usage(
-                        "-s config= names no file; -s name= says what the kernel is called",
-                    )
-                })
+                stem.ok_or_else(|| Failure::usage(catalogue::CONFIG_NO_FILE))
             }
         }
     }
@@ -268,13 +265,17 @@ pub(crate) fn check(output: &Output) -> Result<(), Failure> {
 fn works(outcome: &Outcome, disk: &str, slept: &str) -> Result<(), Failure> {
     let wrong = match (outcome.status, disk, slept) {
         (Some(0), "disk0", "1000") => return Ok(()),
-        (Some(0), "disk0", other) => format!("1000 s of sleep were {other} s"),
-        (Some(0), other, _) => format!("its disk is called `{other}`"),
+        (Some(0), "disk0", other) => statement!(catalogue::SLEEP_WAS, other = other),
+        (Some(0), other, _) => statement!(catalogue::DISK_CALLED, other = other),
         (code, ..) => {
-            format!("its job ended with {}: {}", code.unwrap_or(-1), outcome.errors.trim())
+            statement!(
+                catalogue::GUEST_JOB_ENDED,
+                code = code.unwrap_or(-1),
+                said = outcome.errors.trim()
+            )
         }
     };
-    Err(Failure::failed(format!("the guest boots, but {wrong}")))
+    Err(Failure::failed(statement!(catalogue::BOOTS_BUT, wrong = wrong)))
 }
 
 fn go_on(stop: &AtomicBool) -> bool {

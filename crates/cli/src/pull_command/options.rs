@@ -12,6 +12,7 @@ use lab::pull::{
 };
 use mdtools::NewArraySettings;
 use pull::Extent;
+use words::{Text, statement};
 
 use super::arguments::{ArrayName, DeviceName, EventName, PullArguments, StarterName, WorkName};
 use super::drives::drives_of;
@@ -66,7 +67,7 @@ pub(super) fn options(output: &Output, arguments: &PullArguments) -> Result<Opti
             .keys
             .policy
             .parse::<RemovalPolicy>()
-            .map_err(|wrong| Failure::usage(format!("-s policy={wrong}")))?,
+            .map_err(|wrong| Failure::usage(Text::from("-s policy=").and(wrong)))?,
         work: work_source(arguments)?,
         extent: Extent {
             steps: arguments.steps.unwrap_or(if is_copy { 240 } else { 200 }),
@@ -143,9 +144,11 @@ fn work_source(arguments: &PullArguments) -> Result<WorkSource, Failure> {
         // It begins in another folder.
         if !word.starts_with('/') && word.contains('/') && Path::new(word).exists() {
             let whole = std::path::absolute(word).unwrap_or_else(|_| word.into());
-            return Err(Failure::usage(format!(
-                "{flag} {word}: it begins in a folder of the stack: name it by its whole path, {}",
-                whole.display()
+            return Err(Failure::usage(statement!(
+                catalogue::NAME_BY_WHOLE_PATH,
+                flag = flag,
+                word = word,
+                path = whole.display()
             )));
         }
     }
@@ -180,44 +183,37 @@ fn refuse_unfit(arguments: &PullArguments, node: &Node, in_guest: bool) -> Resul
     if arguments.pulls == 0 && arguments.hunt == 0 {
         return Err(Failure::usage(catalogue::NOTHING_TO_PULL));
     }
-    let refused = |text: &str| Err(Failure::usage(text));
+    let refused = |text: Text| Err(Failure::usage(text));
     if arguments.consistency != "resync"
         && arguments.array == ArrayName::Raidloom
         && !has_superblocks(node)
     {
-        return refused(&format!(
-            "--consistency {}: no array of the target keeps superblocks; metadata=1.2 does",
-            arguments.consistency
+        return refused(statement!(
+            catalogue::CONSISTENCY_NO_SUPERBLOCKS,
+            value = &arguments.consistency
         ));
     }
     let (keeps_superblocks, is_redundant) = array_traits(arguments, node);
     let is_stale = arguments.lose_member.stale().is_some();
     if is_stale && !(keeps_superblocks && is_redundant) {
-        return refused(
-            "--lose-member stale: it takes an array that does without a drive and tells an older \
-            one: metadata=1.2",
-        );
+        return refused(catalogue::LOSE_STALE.into());
     }
     if !in_guest {
-        let md = "it is the md of a guest, which does not touch this machine's";
+        let md = catalogue::MD_OF_A_GUEST;
         return match arguments {
-            _ if arguments.memory.is_some() => refused("--memory: it is a guest's: --guest"),
-            _ if arguments.keys.kernel.is_some() => {
-                refused("-s kernel=: this machine's kernel is what it is: --guest")
+            _ if arguments.memory.is_some() => refused(catalogue::MEMORY_OF_GUEST.into()),
+            _ if arguments.keys.kernel.is_some() => refused(catalogue::KERNEL_OF_GUEST.into()),
+            _ if arguments.array == ArrayName::Md => {
+                refused(statement!(catalogue::ARRAY_MD_GUEST, md = md))
             }
-            _ if arguments.array == ArrayName::Md => refused(&format!("--array md: {md}: --guest")),
             _ if arguments.start_with == StarterName::Md => {
-                refused(&format!("--start-with md: {md}: --guest"))
+                refused(statement!(catalogue::START_MD_GUEST, md = md))
             }
-            _ if arguments.state != ArrayCompleteness::Whole => refused(
-                "--state: arrays are brought there in a guest, on drives that take time: --guest",
-            ),
-            _ if arguments.keys.is_unflushed() => refused(
-                "-s write_cache=unflushed: it is the Linux of a guest that is told so: --guest",
-            ),
-            _ if arguments.device == DeviceName::Model => {
-                refused("--device model: drives are modelled in a guest only: --guest")
+            _ if arguments.state != ArrayCompleteness::Whole => {
+                refused(catalogue::STATE_GUEST.into())
             }
+            _ if arguments.keys.is_unflushed() => refused(catalogue::UNFLUSHED_GUEST.into()),
+            _ if arguments.device == DeviceName::Model => refused(catalogue::MODEL_GUEST.into()),
             _ => Ok(()),
         };
     }
@@ -227,13 +223,13 @@ fn refuse_unfit(arguments: &PullArguments, node: &Node, in_guest: bool) -> Resul
     }
     match arguments {
         _ if arguments.state != ArrayCompleteness::Whole && !is_redundant => {
-            refused("--state: there is no array that could do without a member")
+            refused(catalogue::STATE_NO_REDUNDANCY.into())
         }
         _ if arguments.start_with == StarterName::Md && !keeps_superblocks => {
-            refused("--start-with md: md knows an array by its superblocks: metadata=1.2")
+            refused(catalogue::START_MD_SUPERBLOCKS.into())
         }
         _ if arguments.state != ArrayCompleteness::Whole && !keeps_superblocks => {
-            refused("--state: there is no array that could lack a member: one with metadata=1.2")
+            refused(catalogue::STATE_NO_SUPERBLOCKS.into())
         }
         _ => Ok(()),
     }
@@ -252,26 +248,26 @@ fn array_traits(arguments: &PullArguments, node: &Node) -> (bool, bool) {
 
 /// The array of a stack as the guest's md makes it: `raid5 chunk=64KiB`.
 pub(super) fn md_text(stack: &Node, consistency: &str, flag: &str) -> Result<String, Failure> {
-    let failed = |text: &str| Err(Failure::usage(format!("{flag}: {text}")));
+    let failed = |text: Text| Err(Failure::usage(text.at(flag)));
     let Node::Layer { name, options, children } = stack else {
-        return failed("the target is a drive, and no array");
+        return failed(catalogue::TARGET_IS_DRIVE.into());
     };
     if !children.iter().all(|child| matches!(child, Node::Leaf { .. })) {
-        return failed("the target is one array over drives, without layers below");
+        return failed(catalogue::TARGET_ONE_ARRAY.into());
     }
     let mut text = name.clone();
     for (option, value) in options {
         match option.as_str() {
             "chunk" | "layout" => text += &format!(" {option}={value}"),
             "metadata" => (),
-            _ => return failed(&format!("`{option}` is raidloom's own")),
+            _ => return failed(statement!(catalogue::OPTION_IS_OURS, option = option)),
         }
     }
     match consistency {
         "resync" => (),
         "bitmap" => text += " bitmap=internal",
         _ if name == "raid5" => text += &format!(" {}", guest::setup::WITH_LOG),
-        _ => return failed(&format!("--consistency ppl: {name} has no such log; raid5 has")),
+        _ => return failed(statement!(catalogue::PPL_OF_RAID5, name = name)),
     }
     Ok(text)
 }

@@ -38,7 +38,7 @@ pub(crate) struct RunArguments {
 
     /// Go on with a finished run for so many blocks, or a few more to the next look (8, 16, 32, 60)
     #[arg(long, value_name = "BLOCKS", conflicts_with_all = ["resume", "until"],
-        value_parser = clap::value_parser!(u32).range(1..))]
+        value_parser = crate::bounds::within::<u32>(1..))]
     pub more: Option<u32>,
 
     /// Go on from look to look until no headline has an open question
@@ -97,13 +97,13 @@ pub(crate) struct ClusterArguments {
 
     /// How many tasks there are at a time, at most; one that measures has its node for itself
     #[arg(long, value_name = "N", requires = "on", conflicts_with = "resume",
-        value_parser = clap::value_parser!(u32).range(1..), help_heading = CLUSTER)]
+        value_parser = crate::bounds::within::<u32>(1..), help_heading = CLUSTER)]
     pub nodes: Option<u32>,
 
     /// Into how many shards the run is cut [default: as many as --nodes, else 8; where something is
     /// measured, no more than there are blocks]
     #[arg(long, value_name = "K", requires = "on", conflicts_with = "resume",
-        value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = CLUSTER)]
+        value_parser = crate::bounds::within::<u32>(1..=1000), help_heading = CLUSTER)]
     pub shards: Option<u32>,
 }
 
@@ -154,7 +154,7 @@ pub(crate) struct LineArguments {
 
     /// How many members there are, each a file
     #[arg(long, value_name = "N", default_value_t = 4, requires = "command",
-        value_parser = clap::value_parser!(u64).range(1..), help_heading = LINE)]
+        value_parser = crate::bounds::within::<u64>(1..), help_heading = LINE)]
     pub members: u64,
 
     /// Size of each

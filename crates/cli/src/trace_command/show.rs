@@ -265,7 +265,7 @@ fn text(shown: &TraceProfile<'_>, width: usize) -> String {
     let names = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, fact) in &facts {
         for (number, line) in
-            crate::output::wrapped(fact, width.saturating_sub(names + 2)).iter().enumerate()
+            escape::wrapped(fact, width.saturating_sub(names + 2)).iter().enumerate()
         {
             let name = if number == 0 { name } else { "" };
             text += &format!("{name:names$}  {line}\n");
@@ -408,7 +408,7 @@ fn problems_document(shown: &TraceProfile<'_>) -> Vec<Value> {
             json!({
                 "kind": problem.kind.name(),
                 "count": problem.count,
-                "first": problem.first.to_string(),
+                "first": words::Text::from(problem.first).english(),
             })
         })
         .collect()

@@ -19,7 +19,6 @@ use ratatui::widgets::{LineGauge, Paragraph, Row, Table, TableState};
 use ratatui::{Frame, Terminal};
 
 use super::{ahead, blocks, left, range, share, trials};
-use crate::output::wrapped;
 use crate::signals::End;
 
 /// How many shards are told of at most.
@@ -122,7 +121,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &RunState, top: &mut usize) {
     let across = usize::from(area.width).max(20);
     let mut above: Vec<Line<'static>> = Vec::new();
     let mut said = |text: &str, style: Style| {
-        let lines = wrapped(&escape::line(text), across);
+        let lines = escape::wrapped(&escape::line(text), across);
         above.extend(lines.into_iter().map(|line| Line::styled(line, style)));
     };
     said(&format!("{}: {}{}", state.name, blocks(state), left(state)), BOLD);
@@ -209,7 +208,7 @@ fn scores(
             (false, true) => "dropped",
             (false, false) => "",
         };
-        let name = wrapped(&escape::line(&name(one)), usize::from(across));
+        let name = escape::wrapped(&escape::line(&name(one)), usize::from(across));
         let style = if one.is_dropped { DIM } else { Style::new() };
         let height = name.len() as u16;
         let right = |text: String| Text::from(text).right_aligned();

@@ -147,22 +147,29 @@ fn refusals_are_values_that_every_language_prints() {
 }
 
 /// Catalogues whose messages are refusals, with the codes that programs ask for.
-const CATALOGUES: [&str; 16] = [
+const CATALOGUES: [&str; 23] = [
     include_str!("../../src/catalogue.rs"),
     include_str!("../../src/contexts/catalogue.rs"),
     include_str!("../../../array/src/catalogue.rs"),
+    include_str!("../../../bench/src/format/catalogue.rs"),
     include_str!("../../../bench/src/suite/catalogue.rs"),
     include_str!("../../../block/src/catalogue.rs"),
+    include_str!("../../../device/src/messages.rs"),
     include_str!("../../../device/src/model/messages.rs"),
+    include_str!("../../../export/src/catalogue.rs"),
+    include_str!("../../../guest/src/catalogue.rs"),
     include_str!("../../../host/src/catalogue.rs"),
     include_str!("../../../host/src/guard/catalogue.rs"),
+    include_str!("../../../image/src/catalogue.rs"),
     include_str!("../../../lab/src/catalogue.rs"),
     include_str!("../../../lab/src/plan/catalogue.rs"),
     include_str!("../../../lab/src/pull/catalogue.rs"),
+    include_str!("../../../luks/src/catalogue.rs"),
     include_str!("../../../mdtools/src/catalogue.rs"),
     include_str!("../../../serve/src/catalogue.rs"),
     include_str!("../../../stack/src/messages.rs"),
     include_str!("../../../stack/src/size.rs"),
+    include_str!("../../../trace/src/catalogue.rs"),
     include_str!("../../../ui/src/catalogue.rs"),
 ];
 

@@ -12,6 +12,7 @@ use reactor::{Slots, Source};
 
 use super::Shared;
 use super::state::{Mishap, Verdict, WriteBack};
+use crate::messages;
 
 /// The longest write in which the cache goes below, in bytes.
 const WRITE_BACK_BYTES: u64 = 256 << 10;
@@ -384,10 +385,7 @@ impl FaultChannel {
             self.kept -= 1;
             let error = match &alive {
                 Err(error) => error.repeat(),
-                Ok(()) => Error::new(
-                    ErrorKind::Gone,
-                    "the device hung and came back without this request",
-                ),
+                Ok(()) => Error::new(ErrorKind::Gone, messages::HUNG),
             };
             self.answer(key, tag, buffer, Err(error));
         }

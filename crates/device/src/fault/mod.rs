@@ -30,9 +30,12 @@ use block::{
     Blocking, Channel, Device, DiscardSupport, Error, ErrorKind, Info, Lease, Node, Reactor,
     Support, TracedChannel, duration_text, size_text,
 };
+use words::{Text, statement};
 
 use channel::FaultChannel;
 use state::{FaultState, Power};
+
+use crate::messages;
 
 /// What goes wrong. The default is nothing.
 #[derive(Clone, Debug, PartialEq)]
@@ -189,7 +192,7 @@ impl FaultDevice {
     /// # Errors
     /// [`ErrorKind::Invalid`] for a probability outside 0 to 1 or a bad range outside the device.
     pub fn new(below: Arc<dyn Device>, options: FaultOptions) -> Result<FaultDevice, Error> {
-        let invalid = |text: String| Err(Error::new(ErrorKind::Invalid, format!("fault: {text}")));
+        let invalid = |text: Text| Err(Error::new(ErrorKind::Invalid, text.at("fault")));
         let probabilities = [
             ("read_error", options.read_error),
             ("write_error", options.write_error),
@@ -202,8 +205,10 @@ impl FaultDevice {
         ];
         for (name, probability) in probabilities {
             if !(0.0..=1.0).contains(&probability) {
-                return invalid(format!(
-                    "{name}={probability} is no probability; give a number from 0 to 1"
+                return invalid(statement!(
+                    messages::NO_PROBABILITY,
+                    name = name,
+                    probability = probability
                 ));
             }
         }
@@ -212,9 +217,11 @@ impl FaultDevice {
             if bad.length == 0
                 || bad.offset.checked_add(bad.length).is_none_or(|end| end > info.size_bytes)
             {
-                return invalid(format!(
-                    "bad={}+{} is no range within the {} bytes of the device",
-                    bad.offset, bad.length, info.size_bytes
+                return invalid(statement!(
+                    messages::NO_BAD_RANGE,
+                    offset = bad.offset,
+                    length = bad.length,
+                    size = info.size_bytes
                 ));
             }
         }

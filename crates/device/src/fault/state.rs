@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use block::{Blocking, Buf, BufMut, Error, ErrorKind, Info, Op};
 use reactor::{Random, Ringer};
+use words::Text;
 
 use super::{BadRange, CrashPolicy, CrashReport, FaultCounts, FaultOptions};
+use crate::messages;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Power {
@@ -21,8 +23,8 @@ impl Power {
     pub(super) fn check(self) -> Result<(), Error> {
         match self {
             Power::On => Ok(()),
-            Power::Vanished => Err(Error::new(ErrorKind::Gone, "the device has vanished")),
-            Power::Off => Err(Error::new(ErrorKind::Gone, "the device has no power")),
+            Power::Vanished => Err(Error::new(ErrorKind::Gone, messages::VANISHED)),
+            Power::Off => Err(Error::new(ErrorKind::Gone, messages::NO_POWER)),
         }
     }
 }
@@ -135,10 +137,7 @@ impl FaultState {
         if epoch == self.epoch {
             return Ok(());
         }
-        Err(Error::new(
-            ErrorKind::Gone,
-            "the device lost power since this channel was opened; open it again",
-        ))
+        Err(Error::new(ErrorKind::Gone, messages::LOST_POWER))
     }
 
     /// Rolls the dice for a request.
@@ -181,10 +180,11 @@ impl FaultState {
             let place = op.range().map_or(String::new(), |(offset, length)| {
                 format!(" of {length} bytes at {offset}")
             });
-            let why = if unreadable { "meets a bad block" } else { "fails as planned" };
+            let why =
+                if unreadable { messages::MEETS_BAD_BLOCK } else { messages::FAILS_AS_PLANNED };
             return Verdict::Fail(Error::new(
                 ErrorKind::Media,
-                format!("{}{place} {why}", op.name()),
+                Text::from(op.name()).and(place).and(" ").and(why),
             ));
         }
         if self.flush_failed
@@ -194,10 +194,7 @@ impl FaultState {
             )
         {
             self.counts.flush_errors += 1;
-            return Verdict::Fail(Error::new(
-                ErrorKind::Media,
-                "an earlier flush failed, so writes may be lost; open the device again",
-            ));
+            return Verdict::Fail(Error::new(ErrorKind::Media, messages::FLUSH_FAILED));
         }
         let late = !options.delay.is_zero()
             && (options.delay_probability >= 1.0 || self.random.f64() < options.delay_probability);

@@ -8,8 +8,10 @@ use block::{Buf, BufMut, Channel, Completion, Error, ErrorKind, Op, Request, Ret
 use reactor::{Event, Outcome, RingFile, Slots, Source};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
+use words::{Message, statement};
 
 use super::Shared;
+use crate::messages;
 
 const KEEP_SIZE: i32 = mode(FallocateFlags::KEEP_SIZE);
 const PUNCH_HOLE: i32 = mode(FallocateFlags::PUNCH_HOLE);
@@ -287,7 +289,7 @@ impl FileChannel {
                 NextOperation::Sync
             }
             (Outcome::Done { result }, Work::Clear { .. }) => NextOperation::End(
-                result.map_err(|error| failed(&self.shared, "clearing", running, error)),
+                result.map_err(|error| failed(&self.shared, messages::CLEARING, running, error)),
             ),
             (Outcome::Done { result }, Work::Flush | Work::SyncAfterClear) => match result {
                 // Another channel's flush may have met the failure that this one should have met.
@@ -335,7 +337,7 @@ impl FileChannel {
             Err(error) if is_transient(&error) => NextOperation::Read(buffer),
             Err(error) => {
                 transfer.abandon(buffer);
-                NextOperation::End(Err(failed(&self.shared, "read", running, error)))
+                NextOperation::End(Err(failed(&self.shared, messages::READ, running, error)))
             }
         }
     }
@@ -368,10 +370,12 @@ impl FileChannel {
             // Part of a durable write is a sync, which may have taken the only report of other
             // writes' loss.
             Err(error) if durable => {
-                let error = failed(&self.shared, "durable write", running, error);
+                let error = failed(&self.shared, messages::DURABLE_WRITE, running, error);
                 NextOperation::End(Err(self.shared.never_durable_again(error)))
             }
-            Err(error) => NextOperation::End(Err(failed(&self.shared, "write", running, error))),
+            Err(error) => {
+                NextOperation::End(Err(failed(&self.shared, messages::WRITE, running, error)))
+            }
         }
     }
 }
@@ -420,9 +424,10 @@ impl Shared {
         match self.flush_failed.get() {
             None => Ok(()),
             Some(first) => {
-                let text = format!(
-                    "{}: an earlier flush failed, so writes may be lost; open it again ({first})",
-                    self.path.display()
+                let text = statement!(
+                    messages::FLUSH_FAILED_OPEN_AGAIN,
+                    path = self.path.display(),
+                    first = first
                 );
                 Err(first.repeat().retold(text))
             }
@@ -483,13 +488,14 @@ fn is_transient(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::INTR | Errno::AGAIN))
 }
 
-fn failed(shared: &Shared, what: &str, running: &Running, error: io::Error) -> Error {
+fn failed(shared: &Shared, what: Message, running: &Running, error: io::Error) -> Error {
     Error::from_io(
-        format!(
-            "{}: {what} of {} bytes at {}",
-            shared.path.display(),
-            running.length,
-            running.start
+        statement!(
+            messages::PART_OF_FILE,
+            path = shared.path.display(),
+            what = what,
+            length = running.length,
+            start = running.start
         ),
         error,
     )
@@ -497,13 +503,18 @@ fn failed(shared: &Shared, what: &str, running: &Running, error: io::Error) -> E
 
 /// The file ends where the device does not.
 fn cut_short(shared: &Shared, running: &Running) -> Error {
-    let now = rustix::fs::fstat(&shared.descriptor)
-        .map_or_else(|error| error.to_string(), |stat| format!("{} bytes", stat.st_size));
+    let now = rustix::fs::fstat(&shared.descriptor).map_or_else(
+        |error| block::io_text(&error.into()),
+        |stat| statement!(messages::NOW_BYTES, bytes = stat.st_size),
+    );
     let (name, end) = (shared.path.display(), shared.offset_bytes + shared.info.size_bytes);
-    let text = format!(
-        "{name}: read of {} bytes at {} met the end of the file: it was cut short while in use \
-        (now {now}, at least {end} when opened)",
-        running.length, running.start
+    let text = statement!(
+        messages::CUT_SHORT,
+        name = name,
+        length = running.length,
+        start = running.start,
+        now = now,
+        end = end
     );
     // No place that cannot be read: what was cut off is gone, and a write behind it would make a
     // hole that reads as zeroes.

@@ -26,9 +26,11 @@ use block::{
     TracedChannel, size_text,
 };
 use rustix::fs::OFlags;
+use words::{Text, statement};
 
 pub use target::Identity;
 
+use crate::messages;
 use crate::ram::check_block;
 use channel::FileChannel;
 use target::{Alignment, Target};
@@ -68,7 +70,7 @@ pub struct FileDevice {
     shared: Arc<Shared>,
     node: Node,
     identity: Identity,
-    direct_refused: Option<String>,
+    direct_refused: Option<Text>,
 }
 
 /// What all channels share.
@@ -100,10 +102,11 @@ impl FileDevice {
         if let Some(block_bytes) = options.block_bytes {
             check_block(block_bytes).map_err(|error| error.at(&name))?;
             if !block_bytes.is_multiple_of(target.logical_bytes) {
-                let text = format!(
-                    "{name}: block={block_bytes} is no multiple of the device's own block of {} \
-                    bytes",
-                    target.logical_bytes
+                let text = statement!(
+                    messages::NO_MULTIPLE_OF_OWN,
+                    name = name,
+                    block_bytes = block_bytes,
+                    own = target.logical_bytes
                 );
                 return Err(Error::new(ErrorKind::Invalid, text));
             }
@@ -157,7 +160,7 @@ impl FileDevice {
     /// As [`FileDevice::new`], and what the system says about opening `path`.
     pub fn open_read_only(path: &Path, options: &FileOptions) -> Result<FileDevice, Error> {
         let file = File::open(path).map_err(|error| {
-            Error::from_io(format!("{}: opening it for reading", path.display()), error)
+            Error::from_io(statement!(messages::OPENING_FOR_READING, path = path.display()), error)
         })?;
         FileDevice::new(file, path, &FileOptions { read_only: true, ..options.clone() })
     }
@@ -170,8 +173,8 @@ impl FileDevice {
 
     /// Why direct I/O is not used although it was not forbidden.
     #[must_use]
-    pub fn direct_refused(&self) -> Option<&str> {
-        self.direct_refused.as_deref()
+    pub fn direct_refused(&self) -> Option<&Text> {
+        self.direct_refused.as_ref()
     }
 
     /// What stands behind the path, to find out whether two devices are the same.
@@ -193,10 +196,7 @@ impl Device for FileDevice {
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         let file = reactor.register(Arc::clone(&self.shared.descriptor)).map_err(|error| {
             Error::from_io(
-                format!(
-                    "{}: opening it on this reactor (files work in real time only)",
-                    self.shared.path.display()
-                ),
+                statement!(messages::OPENING_ON_REACTOR, path = self.shared.path.display()),
                 error,
             )
         })?;
@@ -245,10 +245,11 @@ fn check_access(file: &File, path: &Path, options: &FileOptions) -> Result<(), E
     if enough {
         return Ok(());
     }
-    let wanted = if options.read_only { "reading" } else { "reading and writing" };
+    let wanted =
+        if options.read_only { messages::FOR_READING } else { messages::FOR_READING_AND_WRITING };
     Err(Error::new(
         ErrorKind::Permission,
-        format!("{}: the file handed over is not open for {wanted}", path.display()),
+        statement!(messages::NOT_OPEN_FOR, path = path.display(), wanted = wanted),
     ))
 }
 
@@ -259,7 +260,7 @@ fn choose_direct(
     path: &Path,
     target: &Target,
     options: &FileOptions,
-) -> Result<(Option<Alignment>, Option<String>), Error> {
+) -> Result<(Option<Alignment>, Option<Text>), Error> {
     if options.direct == Direct::No {
         target::leave_direct(file);
         return Ok((None, None));
@@ -275,19 +276,18 @@ fn choose_direct(
             return Ok(alignment);
         };
         target::leave_direct(file);
-        Err(format!(
-            "{mismatch} is no multiple of the {} bytes that direct I/O needs here",
-            alignment.offset
+        Err(statement!(
+            messages::NO_MULTIPLE_FOR_DIRECT,
+            mismatch = mismatch,
+            needed = alignment.offset
         ))
     });
     match chosen {
         Ok(alignment) => Ok((Some(alignment), None)),
         Err(reason) if options.direct == Direct::Auto => Ok((None, Some(reason))),
         Err(reason) => {
-            let text = format!(
-                "{}: direct=yes, but {reason}; leave the option out to use the page cache",
-                path.display()
-            );
+            let text =
+                statement!(messages::DIRECT_IMPOSSIBLE, path = path.display(), reason = reason);
             Err(Error::new(ErrorKind::Unsupported, text))
         }
     }
@@ -302,25 +302,33 @@ fn window(
 ) -> Result<u64, Error> {
     let name = path.display();
     let block = u64::from(block_bytes);
-    let invalid = |text: String| Err(Error::new(ErrorKind::Invalid, format!("{name}: {text}")));
+    let invalid = |text: Text| Err(Error::new(ErrorKind::Invalid, text.at(&name)));
     let available = file_bytes.saturating_sub(options.offset_bytes);
     let Some(size_bytes) = options.size_bytes else {
         let whole = available - available % block;
         if whole == 0 {
-            return invalid(format!(
-                "no whole block of {block} bytes in the {available} bytes after offset {}",
-                options.offset_bytes
+            return invalid(statement!(
+                messages::NO_BLOCK_IN_WINDOW,
+                block = block,
+                available = available,
+                offset = options.offset_bytes
             ));
         }
         return Ok(whole);
     };
     if size_bytes == 0 || !size_bytes.is_multiple_of(block) {
-        return invalid(format!("size={size_bytes} is not whole blocks of {block} bytes"));
+        return invalid(statement!(
+            messages::SIZE_NO_BLOCKS,
+            size_bytes = size_bytes,
+            block = block
+        ));
     }
     if size_bytes > available {
-        return invalid(format!(
-            "size={size_bytes} asks for more than the {available} bytes after offset {}",
-            options.offset_bytes
+        return invalid(statement!(
+            messages::SIZE_PAST_END,
+            size_bytes = size_bytes,
+            available = available,
+            offset = options.offset_bytes
         ));
     }
     Ok(size_bytes)

@@ -7,6 +7,9 @@ use std::path::Path;
 
 use block::{BufMut, Error, ErrorKind, Stripe};
 use rustix::fs::{AtFlags, FileType, OFlags, Statx, StatxFlags};
+use words::{Message, Text, statement};
+
+use crate::messages;
 
 /// What stands behind a path; two paths with equal identities are the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,7 +61,7 @@ impl Target {
         let name = path.display();
         let flags = StatxFlags::BASIC_STATS | StatxFlags::DIOALIGN;
         let stat = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, flags).map_err(|error| {
-            Error::from_io(format!("{name}: asking for its size and kind"), error.into())
+            Error::from_io(statement!(messages::ASKING_SIZE_AND_KIND, name = &name), error.into())
         })?;
         let direct_alignment =
             StatxFlags::from_bits_retain(stat.stx_mask).contains(StatxFlags::DIOALIGN).then_some(
@@ -67,13 +70,12 @@ impl Target {
         match FileType::from_raw_mode(stat.stx_mode.into()) {
             FileType::RegularFile => Ok(Target::regular(&stat, direct_alignment)),
             FileType::BlockDevice => Target::block_device(file, path, &stat, direct_alignment),
-            FileType::Directory => Err(Error::new(
-                ErrorKind::Invalid,
-                format!("{name} is a folder; name a file or a block device in it"),
-            )),
+            FileType::Directory => {
+                Err(Error::new(ErrorKind::Invalid, statement!(messages::IS_A_FOLDER, name = name)))
+            }
             _ => Err(Error::new(
                 ErrorKind::Invalid,
-                format!("{name} is neither a regular file nor a block device"),
+                statement!(messages::NEITHER_FILE_NOR_DEVICE, name = name),
             )),
         }
     }
@@ -99,12 +101,15 @@ impl Target {
         stat: &Statx,
         direct_alignment: Option<Alignment>,
     ) -> Result<Target, Error> {
-        let failed = |what: &str, error: io::Error| {
-            Error::from_io(format!("{}: asking for its {what}", path.display()), error)
+        let failed = |what: Message, error: io::Error| {
+            Error::from_io(
+                statement!(messages::ASKING_FOR, path = path.display(), what = what),
+                error,
+            )
         };
         let number = (stat.stx_rdev_major, stat.stx_rdev_minor);
         let logical_bytes = rustix::fs::ioctl_blksszget(file)
-            .map_err(|error| failed("block size", error.into()))?;
+            .map_err(|error| failed(messages::BLOCK_SIZE, error.into()))?;
         let physical = queue_number(number, "physical_block_size");
         let best = queue_number(number, "optimal_io_size").filter(|&bytes| bytes > 0);
         let optimal = best.or(physical);
@@ -114,7 +119,9 @@ impl Target {
         let stripe = chunk.zip(best).filter(|(chunk, best)| best.is_multiple_of(*chunk));
         Ok(Target {
             identity: Identity::BlockDevice { major: number.0, minor: number.1 },
-            size_bytes: file.seek(SeekFrom::End(0)).map_err(|error| failed("size", error))?,
+            size_bytes: file
+                .seek(SeekFrom::End(0))
+                .map_err(|error| failed(messages::SIZE, error))?,
             logical_bytes,
             optimal_bytes: optimal.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(4096),
             stripe: stripe.and_then(|(chunk, best)| Stripe::new(chunk, best / chunk)),
@@ -132,11 +139,10 @@ impl Target {
     }
 
     /// Switches the file to direct I/O and tells what that asks for, or why it stays as it was.
-    pub(super) fn try_direct(&self, file: &File) -> Result<Alignment, String> {
-        const REFUSED: &str = "the file system takes no direct I/O";
+    pub(super) fn try_direct(&self, file: &File) -> Result<Alignment, Text> {
         let candidates = match self.direct_alignment {
             Some(Alignment { offset: 0, .. } | Alignment { memory: 0, .. }) => {
-                return Err(REFUSED.to_owned());
+                return Err(messages::DIRECT_REFUSED.into());
             }
             Some(alignment) => vec![alignment],
             // Kernels before 6.1 and some file systems do not tell; reading does.
@@ -146,17 +152,18 @@ impl Target {
             ],
         };
         set_direct(file, true).map_err(|error| match error {
-            rustix::io::Errno::INVAL => REFUSED.to_owned(),
-            other => block::io_text(&other.into()).to_string(),
+            rustix::io::Errno::INVAL => messages::DIRECT_REFUSED.into(),
+            other => block::io_text(&other.into()),
         })?;
-        let mut refusal = REFUSED.to_owned();
+        let mut refusal: Text = messages::DIRECT_REFUSED.into();
         for alignment in candidates {
             match trial_read(file, alignment) {
                 Ok(()) => return Ok(alignment),
                 Err(error) => {
-                    refusal = format!(
-                        "a trial read of {} bytes with direct I/O failed: {error}",
-                        alignment.offset
+                    refusal = statement!(
+                        messages::TRIAL_READ,
+                        bytes = alignment.offset,
+                        error = error.to_string()
                     );
                 }
             }

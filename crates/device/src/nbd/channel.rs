@@ -24,12 +24,14 @@ use nbd_wire::{
 use reactor::{Event, Outcome, RingFile, Slots, Source};
 use rustix::io::Errno;
 use rustix::net::{SendFlags, Shutdown, sendmsg, shutdown};
+use words::{Text, statement};
 
 use super::Shared;
 use super::gate::Gate;
 use super::greet::NbdConnection;
 use super::inbox::Inbox;
 use super::work::{PART_MAX_BYTES, Work};
+use crate::messages;
 
 /// A send takes so many requests at most: with their data they are one vector for the kernel.
 const SEND_REQUESTS_MAX: usize = 64;
@@ -435,7 +437,7 @@ impl NbdChannel {
                     return self.receive();
                 }
                 if self.data_over(done).is_none() {
-                    let text = "a reply without all its data";
+                    let text = Text::from(messages::REPLY_WITHOUT_DATA);
                     self.lose(io::Error::new(io::ErrorKind::InvalidData, text));
                 }
                 continue;
@@ -459,7 +461,7 @@ impl NbdChannel {
             connection.inbox.skip(needed);
             let receiving = std::mem::replace(&mut connection.receiving, Receiving::Head);
             if self.understood(&receiving, bytes, done).is_none() {
-                let text = "the server's reply makes no sense";
+                let text = Text::from(messages::REPLY_NO_SENSE);
                 self.lose(io::Error::new(io::ErrorKind::InvalidData, text));
             }
         }
@@ -682,25 +684,37 @@ impl NbdChannel {
     /// An error as the server gives it, in its numbers.
     fn error(&self, number: u32, text: &str) -> Error {
         let (kind, plain) = match number {
-            1 => (ErrorKind::Permission, "not permitted"),
-            5 => (ErrorKind::Media, "input/output error"),
-            22 => (ErrorKind::Invalid, "the request makes no sense to it"),
-            28 => (ErrorKind::NoSpace, "no space left"),
-            95 => (ErrorKind::Unsupported, "it cannot do this"),
-            108 => (ErrorKind::Gone, "it shuts down"),
-            _ => (ErrorKind::Other, "an error"),
+            1 => (ErrorKind::Permission, messages::SAYS_NOT_PERMITTED),
+            5 => (ErrorKind::Media, messages::SAYS_IO_ERROR),
+            22 => (ErrorKind::Invalid, messages::SAYS_INVALID),
+            28 => (ErrorKind::NoSpace, messages::SAYS_NO_SPACE),
+            95 => (ErrorKind::Unsupported, messages::SAYS_CANNOT),
+            108 => (ErrorKind::Gone, messages::SAYS_SHUTS_DOWN),
+            _ => (ErrorKind::Other, messages::SAYS_ERROR),
         };
         let said = if text.is_empty() { String::new() } else { format!(" ({text})") };
-        Error::new(kind, format!("{}: the server says: {plain}{said}", self.shared.address))
+        Error::new(
+            kind,
+            statement!(
+                messages::SERVER_SAYS,
+                address = self.shared.address.to_string(),
+                plain = plain,
+                said = said
+            ),
+        )
     }
 
     /// The connection is lost: it is closed, and what is under way on it ends first.
     fn lose(&mut self, error: io::Error) {
-        let text = match error.kind() {
-            io::ErrorKind::UnexpectedEof => "the server has hung up".to_owned(),
-            _ => error.to_string(),
+        let text: Text = match error.kind() {
+            io::ErrorKind::UnexpectedEof => messages::HAS_HUNG_UP.into(),
+            _ => block::io_text(&error),
         };
-        let text = format!("{}: the connection is lost: {text}", self.shared.address);
+        let text = statement!(
+            messages::CONNECTION_LOST,
+            address = self.shared.address.to_string(),
+            text = text
+        );
         let reason = Error::with_source(ErrorKind::Gone, "", error).retold(text);
         match std::mem::replace(&mut self.state, ConnectionState::Gone) {
             ConnectionState::Connected(old) => {
@@ -760,16 +774,17 @@ impl NbdChannel {
         let reason = reason.repeat();
         let writes = self.running.iter().any(|(_, running)| running.work.may_be_lost());
         let error = if writes {
-            Some(reason.repeat().retold(format!("{reason}, with writes under way")))
+            Some(reason.repeat().retold(statement!(messages::WITH_WRITES, reason = &reason)))
         } else if self.shared.has_unflushed() {
-            Some(reason.repeat().retold(format!("{reason}, after writes that were not flushed")))
+            Some(reason.repeat().retold(statement!(messages::AFTER_WRITES, reason = &reason)))
         } else if self.shared.options.reconnect.is_zero() {
             Some(reason)
         } else if self.losses_are_enough() {
             let count = self.worst_losses().count;
-            Some(reason.repeat().retold(format!(
-                "{reason}, {count} times in a row: the server agrees to everything and then \
-                hangs up or talks nonsense"
+            Some(reason.repeat().retold(statement!(
+                messages::TIMES_IN_A_ROW,
+                reason = &reason,
+                count = count
             )))
         } else {
             match self.reconnect() {
@@ -786,8 +801,12 @@ impl NbdChannel {
     }
 
     fn reconnect(&mut self) -> Result<Reconnecting, Error> {
-        let failed =
-            |error| Error::from_io(format!("{}: connecting again", self.shared.address), error);
+        let failed = |error| {
+            Error::from_io(
+                statement!(messages::RECONNECTING, address = self.shared.address.to_string()),
+                error,
+            )
+        };
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
         let bell = self.source.reactor().register(Arc::new(OwnedFd::from(ours))).map_err(failed)?;
         let (answer_to, answer) = mpsc::channel();
@@ -824,7 +843,10 @@ impl NbdChannel {
             return;
         };
         let last = answer.try_iter().last().and_then(Result::err).unwrap_or_else(|| {
-            let text = format!("{}: connecting again: no answer", self.shared.address);
+            let text = statement!(
+                messages::RECONNECTING_NO_ANSWER,
+                address = self.shared.address.to_string()
+            );
             Error::new(ErrorKind::Gone, text)
         });
         self.give_up(&last, done);
@@ -840,7 +862,10 @@ impl NbdChannel {
                 .and_then(|()| Connection::new(&self.shared, connected, self.source.reactor())),
             Some(Err(error)) => Err(error),
             None => {
-                let text = format!("{}: connecting again ended", self.shared.address);
+                let text = statement!(
+                    messages::RECONNECTING_ENDED,
+                    address = self.shared.address.to_string()
+                );
                 Err(Error::new(ErrorKind::Gone, text))
             }
         };
@@ -988,10 +1013,8 @@ impl Connection {
     ) -> Result<Connection, Error> {
         let socket = Arc::new(connected.socket);
         let file = reactor.register(Arc::clone(&socket)).map_err(|error| {
-            let text = format!(
-                "{}: opening it on this reactor (servers work in real time only)",
-                shared.address
-            );
+            let text =
+                statement!(messages::OPENING_NBD_ON_REACTOR, address = shared.address.to_string());
             Error::from_io(text, error)
         })?;
         Ok(Connection {
@@ -1016,9 +1039,13 @@ fn same_export(shared: &Shared, connected: &NbdConnection) -> Result<(), Error> 
     {
         return Ok(());
     }
-    let text = format!(
-        "{}: the export is another one now: {} bytes instead of {}, flags {:#x} instead of {:#x}",
-        shared.address, now.size_bytes, then.size_bytes, now.flags, then.flags
+    let text = statement!(
+        messages::ANOTHER_EXPORT,
+        address = shared.address.to_string(),
+        size = now.size_bytes,
+        old_size = then.size_bytes,
+        flags = format!("{:#x}", now.flags),
+        old_flags = format!("{:#x}", then.flags)
     );
     Err(Error::new(ErrorKind::Gone, text))
 }
@@ -1027,9 +1054,10 @@ fn still_durable(shared: &Shared) -> Result<(), Error> {
     match shared.flush_failed.get() {
         None => Ok(()),
         Some(first) => {
-            let text = format!(
-                "{}: an earlier flush failed, so writes may be lost ({first})",
-                shared.address
+            let text = statement!(
+                messages::NBD_FLUSH_FAILED,
+                address = shared.address.to_string(),
+                first = first
             );
             Err(first.repeat().retold(text))
         }

@@ -23,10 +23,12 @@ use nbd_wire::{
 };
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
+use words::{Message, Text, statement};
 
 use super::gate::Gate;
 use super::limited::TimedStream;
 use super::tls::{self, Secure};
+use crate::messages;
 
 /// The port that the protocol's description names.
 const PORT: u16 = 10809;
@@ -69,7 +71,7 @@ impl NbdAddress {
     /// [`ErrorKind::Invalid`] for anything else, with what is expected.
     pub fn tcp(text: &str) -> Result<NbdAddress, Error> {
         let wrong = || {
-            let text = format!("`nbd:{text}`: expected nbd://HOST[:PORT][/EXPORT]");
+            let text = statement!(messages::NBD_URI, text = text);
             Error::new(ErrorKind::Invalid, text)
         };
         let rest = text.strip_prefix("//").ok_or_else(wrong)?;
@@ -109,7 +111,7 @@ impl NbdAddress {
                 Ok(NbdAddress { place, export, is_secure: false })
             }
             _ => {
-                let text = format!("`nbd+unix:{text}`: expected nbd+unix:///EXPORT?socket=PATH");
+                let text = statement!(messages::NBD_UNIX_ADDRESS, text = text);
                 Err(Error::new(ErrorKind::Invalid, text))
             }
         }
@@ -240,14 +242,11 @@ where
     ask(&mut stream, address, option::STARTTLS, &[], |_, _| false)?.map_err(|_| {
         Error::new(
             ErrorKind::Unsupported,
-            format!(
-                "{address}: the server does not speak TLS: for one without, say nbd: in the \
-                place of nbds:"
-            ),
+            statement!(messages::NO_TLS, address = address.to_string()),
         )
     })?;
     let told = |error: io::Error| match secure.plain(&error) {
-        Some((kind, text)) => Error::new(kind, format!("{address}: {text}")),
+        Some((kind, text)) => Error::new(kind, text.at(address.to_string())),
         None => lost(address, error),
     };
     let mut stream = secure.over(stream).map_err(told)?;
@@ -256,7 +255,7 @@ where
         Err(error) => {
             let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
             let text = source.and_then(|source| secure.turned_away(source, &mut stream));
-            let told = |text| Error::new(ErrorKind::Permission, format!("{address}: {text}"));
+            let told = |text: Text| Error::new(ErrorKind::Permission, text.at(address.to_string()));
             return Err(text.map_or(error, told));
         }
     };
@@ -287,42 +286,46 @@ fn connect_tcp(host: &str, port: u16, end: Instant) -> io::Result<TcpStream> {
             Err(error) => last = Some(error),
         }
     }
-    Err(last.unwrap_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the host has no address")))
+    Err(last.unwrap_or_else(|| {
+        io::Error::new(io::ErrorKind::NotFound, Text::from(messages::HOST_NO_ADDRESS))
+    }))
 }
 
 fn lost(address: &NbdAddress, error: io::Error) -> Error {
     let kind = match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
             let time = block::duration_text(HANDSHAKE_TIME);
-            let text = format!("{address}: connecting: the handshake is not over after {time}");
+            let text =
+                statement!(messages::HANDSHAKE_LATE, address = address.to_string(), time = time);
             return Error::new(ErrorKind::TimedOut, text);
         }
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => ErrorKind::NotFound,
         io::ErrorKind::PermissionDenied => ErrorKind::Permission,
         _ => ErrorKind::Gone,
     };
-    let text = match (kind, error.kind()) {
-        (ErrorKind::TimedOut, _) => "no answer in time".to_owned(),
-        (_, io::ErrorKind::UnexpectedEof) => "the server hangs up in the middle".to_owned(),
-        _ => error.to_string(),
+    let text: Text = match error.kind() {
+        io::ErrorKind::UnexpectedEof => messages::HANGS_UP.into(),
+        _ => block::io_text(&error),
     };
-    let text = format!("{address}: connecting: {text}");
+    let text = text.at(messages::CONNECTING).at(address.to_string());
     Error::with_source(kind, "", error).retold(text)
 }
 
 /// The greeting, on any stream of bytes. The layouts are those of [`nbd_wire`].
 fn greet(stream: &mut (impl Read + Write), address: &NbdAddress) -> Result<(), Error> {
-    let refused = |text: &str| Error::new(ErrorKind::Unsupported, format!("{address}: {text}"));
+    let refused = |text: Message| {
+        Error::new(ErrorKind::Unsupported, Text::from(text).at(address.to_string()))
+    };
     let mut greeting = [0; 18];
     stream.read_exact(&mut greeting).map_err(|error| lost(address, error))?;
     let mut cursor = Cursor(&greeting);
     if cursor.u64() != Some(GREETING_MAGIC) {
-        return Err(refused("no NBD server listens there"));
+        return Err(refused(messages::NO_NBD_SERVER));
     }
     let is_new = cursor.u64() == Some(OPTION_MAGIC);
     let offered = cursor.u16().unwrap_or(0);
     if !is_new || offered & server_flags::FIXED_NEWSTYLE == 0 {
-        return Err(refused("the server speaks the old handshake only"));
+        return Err(refused(messages::OLD_HANDSHAKE));
     }
     let flags = u32::from(offered & (server_flags::FIXED_NEWSTYLE | server_flags::NO_ZEROES));
     stream.write_all(&flags.to_be_bytes()).map_err(|error| lost(address, error))
@@ -330,7 +333,9 @@ fn greet(stream: &mut (impl Read + Write), address: &NbdAddress) -> Result<(), E
 
 /// What is agreed on of the export.
 fn choose(stream: &mut (impl Read + Write), address: &NbdAddress) -> Result<Export, Error> {
-    let refused = |text: &str| Error::new(ErrorKind::Unsupported, format!("{address}: {text}"));
+    let refused = |text: Message| {
+        Error::new(ErrorKind::Unsupported, Text::from(text).at(address.to_string()))
+    };
     let structured = ask(stream, address, option::STRUCTURED_REPLY, &[], |_, _| true)?.is_ok();
     let mut allocation = None;
     if structured {
@@ -368,7 +373,7 @@ fn choose(stream: &mut (impl Read + Write), address: &NbdAddress) -> Result<Expo
         }
     })?;
     chosen.map_err(|refusal| refusal.into_error(address))?;
-    let (size_bytes, flags) = found.ok_or_else(|| refused("the server told no size"))?;
+    let (size_bytes, flags) = found.ok_or_else(|| refused(messages::SERVER_TOLD_NO_SIZE))?;
     Ok(Export { size_bytes, flags, limits, structured, allocation })
 }
 
@@ -381,17 +386,14 @@ struct Refusal {
 impl Refusal {
     fn into_error(self, address: &NbdAddress) -> Error {
         let (kind, plain) = match self.kind {
-            reply::UNKNOWN => (ErrorKind::NotFound, "the server has no such export"),
-            reply::POLICY => (ErrorKind::Permission, "the server does not permit it"),
-            reply::TLS_REQUIRED => (
-                ErrorKind::Unsupported,
-                "the server wants TLS: say nbds: in the place of nbd:, and tls_ca=FILE",
-            ),
-            reply::UNSUPPORTED => (ErrorKind::Unsupported, "the server is too old"),
-            _ => (ErrorKind::Other, "the server refuses"),
+            reply::UNKNOWN => (ErrorKind::NotFound, messages::NO_EXPORT),
+            reply::POLICY => (ErrorKind::Permission, messages::SERVER_DOES_NOT_PERMIT),
+            reply::TLS_REQUIRED => (ErrorKind::Unsupported, messages::WANTS_TLS),
+            reply::UNSUPPORTED => (ErrorKind::Unsupported, messages::TOO_OLD),
+            _ => (ErrorKind::Other, messages::REFUSES),
         };
         let said = if self.text.is_empty() { String::new() } else { format!(": {}", self.text) };
-        Error::new(kind, format!("{address}: {plain}{said}"))
+        Error::new(kind, Text::from(plain).and(said).at(address.to_string()))
     }
 }
 
@@ -404,8 +406,11 @@ fn ask(
     data: &[u8],
     mut each: impl FnMut(u32, &[u8]) -> bool,
 ) -> Result<Result<(), Refusal>, Error> {
-    let nonsense = |what: &str| {
-        Error::new(ErrorKind::Corrupt, format!("{address}: the server's handshake: {what}"))
+    let nonsense = |what: Text| {
+        Error::new(
+            ErrorKind::Corrupt,
+            statement!(messages::HANDSHAKE, address = address.to_string(), what = what),
+        )
     };
     let length = u32::try_from(data.len()).expect("names are short");
     let head =
@@ -417,10 +422,10 @@ fn ask(
         let mut cursor = Cursor(&head);
         let of_option = cursor.u64() == Some(OPTION_REPLY_MAGIC) && cursor.u32() == Some(option);
         let (Some(kind), Some(length), true) = (cursor.u32(), cursor.u32(), of_option) else {
-            return Err(nonsense("a reply to something else"));
+            return Err(nonsense(messages::REPLY_TO_ELSE.into()));
         };
         if length as usize > REPLY_MAX_BYTES {
-            return Err(nonsense(&format!("a reply of {length} bytes")));
+            return Err(nonsense(statement!(messages::REPLY_LENGTH, length = length)));
         }
         let mut data = vec![0; length as usize];
         stream.read_exact(&mut data).map_err(|error| lost(address, error))?;
@@ -432,7 +437,7 @@ fn ask(
             return Ok(Err(Refusal { kind, text }));
         }
         if !each(kind, &data) {
-            return Err(nonsense("a reply that is cut off"));
+            return Err(nonsense(messages::REPLY_CUT_OFF.into()));
         }
     }
 }

@@ -37,6 +37,7 @@ use block::{
     Support, TracedChannel,
 };
 use nbd_wire::transmission_flags as can;
+use words::{Text, statement};
 
 pub use greet::NbdAddress;
 pub use tls::NbdTls;
@@ -46,6 +47,8 @@ use greet::{Export, NbdConnection};
 use several::ConnectionPool;
 use status::Status;
 use tls::Secure;
+
+use crate::messages;
 
 /// The longest read or write that is sent as one request, in bytes, whatever the server takes.
 const MAX_REQUEST_BYTES: u32 = nbd_wire::REQUEST_MAX_BYTES;
@@ -206,42 +209,33 @@ fn info(address: &NbdAddress, options: NbdOptions, export: &Export) -> Result<In
     let can = |flag: u16| export.flags & flag != 0;
     let (least, best, most) = export.limits;
     let read_only = options.read_only || can(can::READ_ONLY);
-    let refused = |kind, text: String| Err(Error::new(kind, format!("{address}: {text}")));
+    let refused = |kind, text: Text| Err(Error::new(kind, text.at(address.to_string())));
     if !options.read_only && can(can::READ_ONLY) {
-        return refused(
-            ErrorKind::ReadOnly,
-            "the export is read-only: say read_only=yes to read it".to_owned(),
-        );
+        return refused(ErrorKind::ReadOnly, messages::EXPORT_READ_ONLY.into());
     }
     if options.connections > 1 && !can(can::CAN_MULTI_CONN) {
         return refused(
             ErrorKind::Refused,
-            format!(
-                "connections={}: what one connection writes need not be seen by another of this \
-                server (no can_multi_conn): leave it out",
-                options.connections
-            ),
+            statement!(messages::CONNECTIONS_APART, count = options.connections),
         );
     }
     let flushes = can(can::SEND_FLUSH) && can(can::CAN_MULTI_CONN);
     if !read_only && !flushes && !can(can::SEND_FUA) {
-        return refused(
-            ErrorKind::Refused,
-            "the server cannot make written data durable (no FUA, and no flush for several \
-            connections): say read_only=yes to read it"
-                .to_owned(),
-        );
+        return refused(ErrorKind::Refused, messages::NEVER_DURABLE.into());
     }
     let block_bytes = least.max(512);
     if !block_bytes.is_power_of_two() || block_bytes > MAX_BLOCK_BYTES || most < block_bytes {
         return refused(
             ErrorKind::Unsupported,
-            format!("requests of {least} to {most} bytes are not a disk's"),
+            statement!(messages::NO_DISK_REQUESTS, least = least, most = most),
         );
     }
     let size_bytes = export.size_bytes / u64::from(block_bytes) * u64::from(block_bytes);
     if size_bytes == 0 || size_bytes > i64::MAX as u64 {
-        return refused(ErrorKind::Invalid, format!("it has {} bytes", export.size_bytes));
+        return refused(
+            ErrorKind::Invalid,
+            statement!(messages::HAS_BYTES, bytes = export.size_bytes),
+        );
     }
     Ok(Info {
         size_bytes,

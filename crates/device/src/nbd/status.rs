@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use block::{Error, ErrorKind, Extents};
 use nbd_wire::{CHUNK_BYTES, CHUNK_MAGIC, Cursor, RequestHead, allocation, chunk, command};
+use words::{Text, statement};
 
 use super::greet::{NbdAddress, connect};
 use super::limited::TimedStream;
 use super::tls::Secure;
+use crate::messages;
 
 /// What is asked at once, at most, in bytes.
 const RANGE_MAX_BYTES: u64 = 1 << 30;
@@ -50,10 +52,11 @@ impl Status {
         stream.renew(ANSWER_TIME);
         self.cookie += 1;
         let length = length.min(RANGE_MAX_BYTES);
-        let payload = exchange(&mut stream, self.cookie, offset, length)
-            .map_err(|error| Error::from_io(format!("{address}: what a range holds"), error))?;
+        let payload = exchange(&mut stream, self.cookie, offset, length).map_err(|error| {
+            Error::from_io(statement!(messages::ASKING_RANGE, address = address.to_string()), error)
+        })?;
         read_runs(&payload, allocation_id, length, block, found).ok_or_else(|| {
-            let text = format!("{address}: what a range holds: the answer makes no sense");
+            let text = statement!(messages::RANGE_HOLDS, address = address.to_string());
             Error::new(ErrorKind::Corrupt, text)
         })?;
         self.stream = Some(stream);
@@ -68,7 +71,8 @@ fn exchange(
     offset: u64,
     length: u64,
 ) -> io::Result<Vec<u8>> {
-    let nonsense = || io::Error::new(io::ErrorKind::InvalidData, "a reply to something else");
+    let nonsense =
+        || io::Error::new(io::ErrorKind::InvalidData, Text::from(messages::REPLY_TO_ELSE));
     let length = u32::try_from(length).map_err(io::Error::other)?;
     let command = command::BLOCK_STATUS;
     let request = RequestHead { flags: 0, command, cookie, offset, length };
@@ -94,7 +98,7 @@ fn exchange(
         match kind {
             chunk::BLOCK_STATUS => payload = data,
             chunk::NONE => {}
-            _ => return Err(io::Error::other("the server gives an error")),
+            _ => return Err(io::Error::other(Text::from(messages::GIVES_ERROR))),
         }
         if flags & chunk::DONE != 0 {
             return Ok(payload);

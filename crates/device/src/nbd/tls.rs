@@ -19,8 +19,10 @@ use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{CertificateError, ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use words::{Text, statement};
 
 use super::gate::Gate;
+use crate::messages;
 
 /// What is decrypted at a time, at most, in bytes.
 const PART_BYTES: usize = 64 << 10;
@@ -81,7 +83,7 @@ impl NbdTls {
         config.resumption = Resumption::disabled();
         let host = self.host.as_deref().unwrap_or(host);
         let name = ServerName::try_from(host.to_owned()).map_err(|_| {
-            Error::new(ErrorKind::Invalid, format!("`{host}` is no name of a host for TLS"))
+            Error::new(ErrorKind::Invalid, statement!(messages::NO_TLS_HOST, host = host))
         })?;
         let (roots, has_own) = (self.roots.clone(), self.own.is_some());
         Ok(Secure { config: Arc::new(config), host: name, roots, has_own })
@@ -92,7 +94,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
     let read: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
     let found = read.map_err(|error| unusable(path, error))?;
     if found.is_empty() {
-        let text = format!("{}: there is no certificate in it", path.display());
+        let text = statement!(messages::NO_CERTIFICATE, path = path.display());
         return Err(Error::new(ErrorKind::Invalid, text));
     }
     Ok(found)
@@ -121,29 +123,29 @@ impl Secure {
     }
 
     /// What is wrong with the server, where its TLS is what failed.
-    pub(super) fn plain(&self, error: &io::Error) -> Option<(ErrorKind, String)> {
+    pub(super) fn plain(&self, error: &io::Error) -> Option<(ErrorKind, Text)> {
         use rustls::Error as Tls;
         let host = self.host.to_str();
         let found = error.get_ref()?.downcast_ref::<Tls>()?;
-        let text = match found {
+        let text: Text = match found {
             Tls::InvalidCertificate(wrong) => match wrong {
                 CertificateError::NotValidForName
                 | CertificateError::NotValidForNameContext { .. } => {
-                    format!("the server's certificate is not for `{host}`")
+                    statement!(messages::CERTIFICATE_FOR_OTHER, host = host)
                 }
                 CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-                    "the server's certificate has expired".to_owned()
+                    messages::CERTIFICATE_EXPIRED.into()
                 }
                 CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-                    "the server's certificate is not valid yet".to_owned()
+                    messages::CERTIFICATE_EARLY.into()
                 }
                 CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-                    format!("the server's certificate leads to no root in {}", self.roots.display())
+                    statement!(messages::CERTIFICATE_NO_ROOT, path = self.roots.display())
                 }
-                other => format!("the server's certificate: {other}"),
+                other => statement!(messages::CERTIFICATE, other = other.to_string()),
             },
             Tls::AlertReceived(alert) => self.unwanted(&format!(" ({alert:?})")),
-            other => format!("TLS: {other}"),
+            other => Text::verbatim(&other).at("TLS"),
         };
         Some((ErrorKind::Permission, text))
     }
@@ -154,7 +156,7 @@ impl Secure {
         &self,
         error: &io::Error,
         stream: &mut StreamOwned<ClientConnection, S>,
-    ) -> Option<String> {
+    ) -> Option<Text> {
         use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
         if let Some((_, text)) = self.plain(error) {
             return Some(text);
@@ -170,14 +172,11 @@ impl Secure {
         told.or_else(|| (!self.has_own).then(|| self.unwanted("")))
     }
 
-    fn unwanted(&self, why: &str) -> String {
+    fn unwanted(&self, why: &str) -> Text {
         if self.has_own {
-            format!("the server turns this client away{why}: it does not know its certificate")
+            statement!(messages::TURNED_AWAY_UNKNOWN, why = why)
         } else {
-            format!(
-                "the server turns this client away{why}: if it asks for a certificate, say \
-                tls_cert=FILE and tls_key=FILE"
-            )
+            statement!(messages::TURNED_AWAY, why = why)
         }
     }
 }

@@ -112,7 +112,7 @@ fn a_window_that_direct_io_cannot_serve_falls_back_or_fails_as_asked() {
     let fallen_back = device(&path, MIB, &odd);
     assert!(!fallen_back.direct());
     let reason = fallen_back.direct_refused().unwrap();
-    assert!(reason.starts_with("offset=100 is no multiple of the "), "{reason}");
+    assert!(reason.english().starts_with("offset=100 is no multiple of the "), "{reason}");
     assert_eq!(
         fallen_back.describe().to_string(),
         format!("file:{}?offset=100&direct=no", path.display())

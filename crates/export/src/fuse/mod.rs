@@ -30,7 +30,9 @@ use std::time::Duration;
 use block::{Device, EmulatingDevice, Error, ErrorKind};
 use reactor::Ringer;
 use rustix::event::{PollFd, PollFlags, Timespec};
+use words::{Text, statement};
 
+use crate::catalogue;
 use crate::gate::{Gate, GateTicket};
 use crate::policy::RemovalPolicy;
 use crate::users;
@@ -89,7 +91,7 @@ impl FuseFile {
         if !path.is_file() {
             return Err(Error::new(
                 ErrorKind::Invalid,
-                format!("{}: only a plain file can stand for a device", path.display()),
+                statement!(catalogue::ONLY_A_PLAIN_FILE, path = path.display()),
             ));
         }
         let device = EmulatingDevice::over(device);
@@ -97,9 +99,10 @@ impl FuseFile {
         // The blocks at both ends of a range that is not aligned come on top of it.
         let longest = info.max_request_bytes.saturating_sub(2 * info.block_bytes) / 4096 * 4096;
         if longest == 0 {
-            let text = format!(
-                "{device:?} takes at most {} bytes in a request, too few to be served",
-                info.max_request_bytes
+            let text = statement!(
+                catalogue::DEVICE_REQUESTS_TOO_SHORT,
+                device = format!("{device:?}"),
+                bytes = info.max_request_bytes
             );
             return Err(Error::new(ErrorKind::Invalid, text));
         }
@@ -169,14 +172,19 @@ impl FuseFile {
         }
         mount::unmount(&self.path, false).map_err(|error| match error.kind() {
             io::ErrorKind::ResourceBusy => {
-                let user = users::of(&self.path)
-                    .map_or_else(|| "a program".to_owned(), |user| user.to_string());
+                let user = users::of(&self.path).map_or_else(
+                    || catalogue::A_PROGRAM.into(),
+                    |user| Text::from(user.to_string()),
+                );
                 Error::new(
                     ErrorKind::Busy,
-                    format!("{}: {user} still has it open", self.path.display()),
+                    statement!(catalogue::STILL_OPEN, path = self.path.display(), user = user),
                 )
             }
-            _ => Error::from_io(format!("{}: unmounting", self.path.display()), error),
+            _ => Error::from_io(
+                statement!(catalogue::UNMOUNTING_FILE, path = self.path.display()),
+                error,
+            ),
         })?;
         self.mounted = false;
         self.stop();
@@ -224,11 +232,10 @@ fn default_workers() -> usize {
 }
 
 fn shake_hands(fuse: &OwnedFd, max_bytes: u32) -> Result<(), Error> {
-    let failed =
-        |error: rustix::io::Errno| Error::from_io("the first words with /dev/fuse", error.into());
+    let failed = |error: rustix::io::Errno| Error::from_io(catalogue::FIRST_WORDS, error.into());
     let mut ready = [PollFd::new(fuse, PollFlags::IN)];
     if rustix::event::poll(&mut ready, Some(&HANDSHAKE_PATIENCE)).map_err(failed)? == 0 {
-        return Err(Error::new(ErrorKind::TimedOut, "the kernel says nothing about the new mount"));
+        return Err(Error::new(ErrorKind::TimedOut, catalogue::MOUNT_SILENT));
     }
     let mut request = vec![0; 64 << 10];
     let length = rustix::io::read(fuse, &mut request).map_err(failed)?;
@@ -258,9 +265,8 @@ fn start_worker(
         }
     };
     let thread = thread::Builder::new().name(format!("fuse-{number}")).spawn(serve);
-    let thread = thread.map_err(|error| Error::from_io("starting a thread", error))?;
-    let ringer = ready
-        .recv()
-        .map_err(|_| Error::new(ErrorKind::Other, "a worker of the mount ended at once"))??;
+    let thread = thread.map_err(|error| Error::from_io(catalogue::STARTING_THREAD, error))?;
+    let ringer =
+        ready.recv().map_err(|_| Error::new(ErrorKind::Other, catalogue::MOUNT_WORKER_ENDED))??;
     Ok((ringer, thread))
 }

@@ -18,7 +18,9 @@ use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType,
 };
+use words::{Text, statement};
 
+use crate::catalogue;
 use crate::tool;
 
 const DEVICE: &str = "/dev/fuse";
@@ -29,19 +31,22 @@ pub(super) const KIND: &str = "fuse.raidloom";
 /// Mounts over the file `target`; from the descriptor come its requests, and reading it does not
 /// block.
 pub(super) fn mount(target: &Path, read_only: bool, max_bytes: u32) -> Result<OwnedFd, Error> {
-    let place = || format!("attaching to {}", target.display());
+    let place = || statement!(catalogue::ATTACHING_TO, target = target.display());
     let device = OpenOptions::new()
         .read(true)
         .write(true)
         .custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32)
         .open(DEVICE);
     let device = device.map_err(|error| {
-        let hint = if error.kind() == io::ErrorKind::NotFound {
-            ": `modprobe fuse` may bring it"
+        let hint: Text = if error.kind() == io::ErrorKind::NotFound {
+            catalogue::MODPROBE_FUSE.into()
         } else {
-            ""
+            Text::default()
         };
-        Error::from_io(format!("{}: opening {DEVICE}{hint}", place()), error)
+        Error::from_io(
+            statement!(catalogue::OPENING_FUSE, place = place(), device = DEVICE, hint = hint),
+            error,
+        )
     })?;
     let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     let mode = fs::metadata(target).map_err(|error| Error::from_io(place(), error))?.mode();
@@ -82,10 +87,9 @@ fn ask_helper(target: &Path, read_only: bool, max_bytes: u32) -> Result<OwnedFd,
         .env("_FUSE_COMMFD", theirs.as_raw_fd().to_string());
     let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
     let child = child.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Error::new(
-            ErrorKind::NotFound,
-            format!("only root may mount, and {HELPER} is not there: apt-get install fuse3"),
-        ),
+        io::ErrorKind::NotFound => {
+            Error::new(ErrorKind::NotFound, statement!(catalogue::HELPER_MISSING, helper = HELPER))
+        }
         _ => failed(error),
     })?;
     drop(theirs);
@@ -95,7 +99,7 @@ fn ask_helper(target: &Path, read_only: bool, max_bytes: u32) -> Result<OwnedFd,
         let said = String::from_utf8_lossy(&output.stderr);
         Error::new(
             ErrorKind::Permission,
-            said.lines().next().unwrap_or("fusermount3 gave nothing back").to_owned(),
+            said.lines().next().map_or_else(|| catalogue::HELPER_SILENT.into(), Text::from),
         )
     })?;
     let flags = rustix::fs::fcntl_getfl(&device).and_then(|flags| {

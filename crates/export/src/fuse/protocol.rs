@@ -15,6 +15,9 @@
 //! ```
 
 use rustix::io::Errno;
+use words::{Text, statement};
+
+use crate::catalogue;
 
 /// Length of the head of a request.
 pub(super) const REQUEST_HEAD_BYTES: usize = 40;
@@ -193,7 +196,7 @@ impl Handshake {
     ///
     /// # Errors
     /// One line: it is no such request, or the kernel is too old.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Handshake, String> {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Handshake, Text> {
         const INIT: u32 = 26;
         let fields = || {
             let flags = u64::from(word(bytes, 52)?);
@@ -211,11 +214,14 @@ impl Handshake {
             Some((INIT, unique, MAJOR, minor, readahead_bytes, flags)) if minor >= OLDEST_MINOR => {
                 Ok(Handshake { unique, minor, readahead_bytes, flags })
             }
-            Some((INIT, _, major, minor, ..)) => Err(format!(
-                "the kernel speaks FUSE {major}.{minor}; {MAJOR}.{OLDEST_MINOR} is needed (Linux \
-                4.20)"
+            Some((INIT, _, major, minor, ..)) => Err(statement!(
+                catalogue::FUSE_TOO_OLD,
+                major = major,
+                minor = minor,
+                major_needed = MAJOR,
+                oldest_minor = OLDEST_MINOR
             )),
-            _ => Err("the kernel's first FUSE request is not an INIT".to_owned()),
+            _ => Err(catalogue::NO_INIT.into()),
         }
     }
 
@@ -401,7 +407,7 @@ mod tests {
         assert_eq!(word(&answer, 28), Some(WANTED as u32));
         assert_eq!((word(&answer, 36), word(&answer, 44)), (Some(1 << 20), Some(256)));
         assert_eq!(word(&answer, 48), Some((WANTED >> 32) as u32));
-        assert!(Handshake::parse(&offer(27)).unwrap_err().contains("7.27"));
+        assert!(Handshake::parse(&offer(27)).unwrap_err().english().contains("7.27"));
         assert!(Handshake::parse(&request(3, &[], &[])).is_err());
     }
 

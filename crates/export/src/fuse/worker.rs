@@ -13,10 +13,12 @@ use block::{
 };
 use reactor::{Event, Outcome, Reactor, RingFile, Ringer, Source};
 use rustix::io::Errno;
+use words::statement;
 
 use super::frame::Frame;
 use super::protocol::{self, Attributes, Call};
 use super::steps::{self, Content, FuseStep};
+use crate::catalogue;
 use crate::gate::{Gate, WritePath};
 use crate::policy::RemovalPolicy;
 
@@ -206,14 +208,14 @@ impl Worker {
                                 self.unmounted = true;
                                 Ok(false)
                             }
-                            _ => Err(Error::from_io("reading from /dev/fuse", error)),
+                            _ => Err(Error::from_io(catalogue::READING_FUSE, error)),
                         };
                     }
                 };
                 let Some(request) = protocol::parse(self.slots[index].frame.request(length)) else {
                     return Err(Error::new(
                         ErrorKind::Invalid,
-                        format!("/dev/fuse gave {length} bytes that are no request"),
+                        statement!(catalogue::NO_FUSE_REQUEST, length = length),
                     ));
                 };
                 self.slots[index].unique = request.unique;

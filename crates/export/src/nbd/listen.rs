@@ -13,8 +13,10 @@ use std::str::FromStr;
 
 use block::{Error, ErrorKind};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use words::{Text, statement};
 
 use super::handshake::TlsRule;
+use crate::catalogue;
 
 /// The port that IANA has given to NBD.
 pub const PORT: u16 = 10809;
@@ -35,16 +37,16 @@ pub enum Address {
 }
 
 impl FromStr for Address {
-    type Err = String;
+    type Err = Text;
 
     /// `/run/x.sock`, `unix:x.sock`, `tcp:HOST:PORT`, `HOST:PORT`, `:PORT`, `tcp:HOST` (with the
     /// usual port), `systemd`.
-    fn from_str(text: &str) -> Result<Address, String> {
+    fn from_str(text: &str) -> Result<Address, Text> {
         if let Some(path) =
             text.strip_prefix("unix:").or_else(|| text.starts_with(['/', '.']).then_some(text))
         {
             return if path.is_empty() {
-                Err("unix: needs a path".to_owned())
+                Err(catalogue::NEEDS_A_PATH.into())
             } else {
                 Ok(Address::Unix(path.into()))
             };
@@ -56,14 +58,14 @@ impl FromStr for Address {
         let rest = named.unwrap_or(text);
         // The colons of an IPv6 address stand between brackets.
         let (host, port) = match rest.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')) {
-            Some((host, port)) => {
-                (host, port.parse().map_err(|_| format!("{text}: {port} is no port"))?)
-            }
+            Some((host, port)) => (
+                host,
+                port.parse()
+                    .map_err(|_| statement!(catalogue::NO_PORT, text = text, port = port))?,
+            ),
             None if named.is_some() => (rest, PORT),
             None => {
-                return Err(format!(
-                    "{text}: expected a path, unix:PATH, HOST:PORT, :PORT or systemd"
-                ));
+                return Err(statement!(catalogue::ADDRESS_EXPECTED, text = text));
             }
         };
         let host = if host.is_empty() { "127.0.0.1" } else { host };
@@ -108,7 +110,9 @@ impl Listener {
         tls: bool,
         insecure: bool,
     ) -> Result<Vec<Listener>, Error> {
-        let failed = |error: io::Error| Error::from_io(format!("listening on {address}"), error);
+        let failed = |error: io::Error| {
+            Error::from_io(statement!(catalogue::LISTENING, address = address.to_string()), error)
+        };
         let sockets: Vec<(Socket, Option<SocketFile>)> = match address {
             Address::Unix(path) => {
                 let (socket, made) = bind_unix(path)?;
@@ -217,18 +221,16 @@ fn check_exposure(ip: IpAddr, tls: bool, insecure: bool, address: &Address) -> R
     if tls || insecure || ip.is_loopback() {
         return Ok(());
     }
-    let text = format!(
-        "listening on {address}: others on the network could read and write the drive; --tls-cert \
-        and --tls-key keep them out, --insecure lets them in"
-    );
+    let text = statement!(catalogue::EXPOSED, address = address.to_string());
     Err(Error::new(ErrorKind::Refused, text))
 }
 
 /// A socket's file that no other user may use from its first moment on. A stale one, at which no
 /// process listens, is replaced.
 fn bind_unix(path: &Path) -> Result<(UnixListener, SocketFile), Error> {
-    let failed =
-        |error: io::Error| Error::from_io(format!("listening on {}", path.display()), error);
+    let failed = |error: io::Error| {
+        Error::from_io(statement!(catalogue::LISTENING, address = path.display()), error)
+    };
     let bind = || -> io::Result<OwnedFd> {
         let address = SocketAddrUnix::new(path)?;
         let socket = rustix::net::socket_with(
@@ -255,11 +257,7 @@ fn bind_unix(path: &Path) -> Result<(UnixListener, SocketFile), Error> {
             _ => {
                 return Err(Error::new(
                     ErrorKind::Busy,
-                    format!(
-                        "listening on {}: the place is taken; stop who listens there, or \
-                        choose another",
-                        path.display()
-                    ),
+                    statement!(catalogue::PLACE_TAKEN, path = path.display()),
                 ));
             }
         },
@@ -278,7 +276,7 @@ fn is_socket(path: &Path) -> bool {
 }
 
 fn inherited() -> Result<Vec<Socket>, Error> {
-    let failed = |error: io::Error| Error::from_io("sockets from the service manager", error);
+    let failed = |error: io::Error| Error::from_io(catalogue::SOCKETS_FROM_MANAGER, error);
     let mut passed = listenfd::ListenFd::from_env();
     let mut sockets = Vec::new();
     for index in 0..passed.len() {
@@ -294,8 +292,7 @@ fn inherited() -> Result<Vec<Socket>, Error> {
         sockets.push(socket);
     }
     if sockets.is_empty() {
-        let text =
-            "the service manager passed no socket (LISTEN_FDS); start it through a socket unit";
+        let text = catalogue::NO_SOCKET_PASSED;
         return Err(Error::new(ErrorKind::NotFound, text));
     }
     Ok(sockets)

@@ -12,6 +12,7 @@ use block::{Device, DiscardSupport, EmulatingDevice, Error, ErrorKind, Support};
 use reactor::{Bell, Reactor, Ringer};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
+use words::{Text, statement};
 
 use super::admission::Admission;
 use super::limits::Limits;
@@ -20,6 +21,7 @@ use super::shape::Shape;
 use super::shared::{Counters, ExportEntry, Mail, ServerCore};
 use super::tls::Tls;
 use super::worker::Worker;
+use crate::catalogue;
 use crate::{Gate, RemovalPolicy};
 use nbd_wire::STRING_MAX_BYTES;
 
@@ -133,10 +135,7 @@ impl Server {
         options: &Options,
     ) -> Result<Server, Error> {
         if addresses.is_empty() {
-            return Err(Error::new(
-                ErrorKind::Invalid,
-                "an NBD server needs an address to listen on",
-            ));
+            return Err(Error::new(ErrorKind::Invalid, catalogue::NO_ADDRESS));
         }
         let workers = match options.workers {
             0 => std::thread::available_parallelism().map_or(1, |count| count.get().min(4)),
@@ -148,7 +147,7 @@ impl Server {
         for address in addresses {
             listeners.append(&mut Listener::open(address, tls.is_some(), options.insecure)?);
         }
-        let failed = |error: io::Error| Error::from_io("NBD server", error);
+        let failed = |error: io::Error| Error::from_io(catalogue::NBD_SERVER, error);
         let bell = Bell::new().map_err(failed)?;
         let shared = Arc::new(ServerCore {
             exports,
@@ -243,22 +242,20 @@ impl Drop for Server {
 }
 
 fn prepare(exports: Vec<Export>, workers: usize) -> Result<(Vec<ExportEntry>, Vec<Shape>), Error> {
-    let invalid = |text: String| Err(Error::new(ErrorKind::Invalid, text));
+    let invalid = |text: Text| Err(Error::new(ErrorKind::Invalid, text));
     if exports.is_empty() {
-        return invalid("an NBD server needs something to export".to_owned());
+        return invalid(catalogue::NOTHING_TO_EXPORT.into());
     }
     let (mut prepared, mut shapes) = (Vec::new(), Vec::<Shape>::new());
     for export in exports {
         if export.name.len().max(export.description.len()) > STRING_MAX_BYTES {
-            return invalid(format!(
-                "an export's name or description is longer than {STRING_MAX_BYTES} bytes"
+            return invalid(statement!(
+                catalogue::EXPORT_NAME_TOO_LONG,
+                string_max_bytes = STRING_MAX_BYTES
             ));
         }
         if shapes.iter().any(|other| other.name == export.name) {
-            return invalid(format!(
-                "two exports are called \"{}\"; give each a name of its own",
-                export.name
-            ));
+            return invalid(statement!(catalogue::SAME_NAME, name = export.name));
         }
         let device = if export.device.info().read_only {
             export.device
@@ -296,7 +293,7 @@ fn start_worker(
     shared: &Arc<ServerCore>,
     number: usize,
 ) -> Result<(WorkerHandle, JoinHandle<()>), Error> {
-    let failed = |error: io::Error| Error::from_io("starting a worker for NBD", error);
+    let failed = |error: io::Error| Error::from_io(catalogue::STARTING_NBD_WORKER, error);
     let (mail, inbox) = mpsc::channel();
     let (ready, made) = mpsc::channel();
     let shared = Arc::clone(shared);
@@ -326,7 +323,7 @@ fn start_worker(
     };
     let thread = std::thread::Builder::new().name(format!("nbd-{number}")).spawn(serve);
     let thread = thread.map_err(failed)?;
-    let ended = |_| Error::new(ErrorKind::Other, "a worker for NBD ended before it began");
+    let ended = |_| Error::new(ErrorKind::Other, catalogue::NBD_WORKER_ENDED);
     let ringer = made.recv().map_err(ended)??;
     Ok((WorkerHandle { mail, ringer }, thread))
 }

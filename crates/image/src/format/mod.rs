@@ -7,7 +7,9 @@ mod vhdx;
 mod vmdk;
 
 use block::{Blocking, Device, Error, ErrorKind};
+use words::statement;
 
+use crate::catalogue;
 use crate::map::{Entry, ImageMap, Table, damaged, unknown};
 use crate::packed::{PACKED_SPARE_BYTES, Packing};
 use crate::source::ImageFile;
@@ -116,7 +118,7 @@ impl ImageHeader {
     ) -> Result<ImageHeader, Error> {
         let mut file = ImageFile { size_bytes, tables_bytes: 0, ranges: Vec::new(), read };
         let no_image = || {
-            let text = "it is no qcow2, VMDK, VHD, VHDX or VDI image";
+            let text = catalogue::NO_IMAGE;
             Error::new(ErrorKind::Invalid, text)
         };
         if let Some(error) = vmdk::only_describes(&mut file)? {
@@ -147,9 +149,9 @@ impl ImageHeader {
         }
         header.size_bytes = size_bytes;
         if header.map.size_bytes == 0 || header.map.size_bytes % 512 != 0 {
-            return Err(unknown(format!(
-                "its disk has {} bytes, which are no whole sectors",
-                header.map.size_bytes
+            return Err(unknown(statement!(
+                catalogue::DISK_NO_WHOLE_SECTORS,
+                bytes = header.map.size_bytes
             )));
         }
         Ok(header)
@@ -176,17 +178,14 @@ impl ImageFormat {
             ImageUse::Read => Ok(()),
             ImageUse::Extent if self == ImageFormat::Vmdk => Ok(()),
             ImageUse::Extent => {
-                let text = format!("extent=yes is for VMDK, and it is {name}");
+                let text = statement!(catalogue::EXTENT_FOR_VMDK, name = name);
                 Err(Error::new(ErrorKind::Invalid, text))
             }
             ImageUse::Snapshot(_) => {
-                let text = format!("{name} images have no snapshots in them");
+                let text = statement!(catalogue::NO_SNAPSHOTS, name = name);
                 Err(Error::new(ErrorKind::Invalid, text))
             }
-            ImageUse::Write => Err(unknown(format!(
-                "{name} images are only read; overlay(DELTA, image(…)) takes what is written, and \
-                `qemu-img convert -O qcow2` makes an image that can be written to"
-            ))),
+            ImageUse::Write => Err(unknown(statement!(catalogue::IMAGE_ONLY_READ, name = name))),
         }
     }
 }
@@ -209,7 +208,11 @@ pub(crate) fn one_table(
 pub(crate) fn clusters(size_bytes: u64, cluster_bytes: u64, there: u64) -> Result<u64, Error> {
     let clusters = size_bytes.div_ceil(cluster_bytes);
     if clusters > there {
-        return Err(damaged(format!("{clusters} blocks of data and a table for {there}")));
+        return Err(damaged(statement!(
+            catalogue::BLOCKS_AND_TABLE,
+            clusters = clusters,
+            there = there
+        )));
     }
     Ok(clusters)
 }

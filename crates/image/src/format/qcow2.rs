@@ -1,8 +1,10 @@
 //! qcow2, versions 2 and 3 (docs/interop/qcow2.txt of qemu): two levels of tables, high byte first.
 
 use block::{Error, ErrorKind};
+use words::statement;
 
 use super::{ImageFormat, ImageHeader, ImageUse};
+use crate::catalogue;
 use crate::map::{Entry, ImageMap, Parts, Table, damaged, unknown};
 use crate::packed::Packing;
 use crate::source::{ImageFile, high32, high64};
@@ -71,22 +73,17 @@ pub(super) fn read(file: &mut ImageFile<'_>, image_use: &ImageUse) -> Result<Ima
 fn must_be_writable(header: &Header) -> Result<(), Error> {
     let features = header.features;
     let reason = if header.version < 3 {
-        "it is of version 2; `qemu-img amend -o compat=1.1` makes it one of version 3, which can \
-        be written to"
+        catalogue::QCOW2_VERSION_2
     } else if header.snapshots > 0 {
-        "it has snapshots, and is only read; overlay(DELTA, image(…)) takes what is written, \
-        `qemu-img snapshot -d` deletes one"
+        catalogue::QCOW2_SNAPSHOTS
     } else if features & EXTENDED != 0 {
-        "its clusters have parts (extended_l2), and it is only read; overlay(DELTA, image(…)) takes \
-        what is written"
+        catalogue::QCOW2_PARTS
     } else if features & DIRTY != 0 {
-        "it was not closed in order: `qemu-img check -r all` puts its counts right before it is \
-        written to"
+        catalogue::QCOW2_NOT_CLOSED
     } else if features & CORRUPT != 0 {
-        "it is marked as corrupt: `qemu-img check -r all` repairs it before it is written to"
+        catalogue::QCOW2_CORRUPT
     } else if header.cleared_features != 0 {
-        "it has bitmaps of what has changed, which writes would make wrong; `qemu-img bitmap \
-        --remove` takes one away"
+        catalogue::QCOW2_BITMAPS
     } else {
         return Ok(());
     };
@@ -97,38 +94,36 @@ fn head(file: &mut ImageFile<'_>) -> Result<Header, Error> {
     let bytes: [u8; 112] = file.head(0)?;
     let version = high32(&bytes, 4);
     if !(2..=3).contains(&version) {
-        return Err(unknown(format!("qcow2 version {version} is not known; 2 and 3 are")));
+        return Err(unknown(statement!(catalogue::QCOW2_VERSION, version = version)));
     }
     let cluster_bits = high32(&bytes, 20);
     if !(9..=21).contains(&cluster_bits) {
-        return Err(damaged(format!("clusters of 2^{cluster_bits} bytes")));
+        return Err(damaged(statement!(catalogue::QCOW2_CLUSTERS, cluster_bits = cluster_bits)));
     }
     if high32(&bytes, 32) != 0 {
-        return Err(unknown("the image is encrypted; `qemu-img convert` makes one that is not"));
+        return Err(unknown(catalogue::QCOW2_ENCRYPTED));
     }
     let features = if version == 3 { high64(&bytes, 72) } else { 0 };
     if features & !KNOWN != 0 {
-        return Err(unknown(format!(
-            "it needs features that are not known: {:#x}",
-            features & !KNOWN
+        return Err(unknown(statement!(
+            catalogue::QCOW2_FEATURES,
+            bits = format!("{:#x}", features & !KNOWN)
         )));
     }
     if features & DATA_FILE != 0 {
-        return Err(unknown(
-            "its data are in a file of their own; if that is raw, name it instead",
-        ));
+        return Err(unknown(catalogue::QCOW2_DATA_FILE));
     }
     let length = if version == 3 { high32(&bytes, 100) } else { 72 };
     let packing = match (features & PACKING != 0 && length > 104).then_some(bytes[104]) {
         None | Some(0) => Packing::Deflate,
         Some(1) => Packing::Zstd,
-        Some(other) => return Err(unknown(format!("its clusters are packed in way {other}"))),
+        Some(other) => return Err(unknown(statement!(catalogue::PACKED_IN_WAY, other = other))),
     };
     file.keep(0, length.into());
     let backing = match (high64(&bytes, 8), high32(&bytes, 16)) {
         (0, _) => None,
         (_, length) if length > BACKING_NAME_BYTES_MAX => {
-            return Err(damaged(format!("a name of {length} bytes")));
+            return Err(damaged(statement!(catalogue::NAME_LENGTH, length = length)));
         }
         (offset, length) => {
             let mut name = vec![0; length as usize];
@@ -159,7 +154,7 @@ fn head(file: &mut ImageFile<'_>) -> Result<Header, Error> {
 /// Takes the table and size of a snapshot, by its name or else its number.
 fn find(file: &mut ImageFile<'_>, header: &mut Header, wanted: &str) -> Result<(), Error> {
     if header.snapshots > SNAPSHOTS_MAX {
-        return Err(damaged(format!("{} snapshots", header.snapshots)));
+        return Err(damaged(statement!(catalogue::SNAPSHOT_COUNT, count = header.snapshots)));
     }
     let mut at = header.snapshots_offset;
     let mut by_number = None;
@@ -169,7 +164,7 @@ fn find(file: &mut ImageFile<'_>, header: &mut Header, wanted: &str) -> Result<(
         let lengths = high32(&head, 12);
         let (id, name) = (u64::from(lengths >> 16), u64::from(lengths & 0xffff));
         if extra > EXTRA_BYTES_MAX {
-            return Err(damaged(format!("a snapshot with {extra} further bytes")));
+            return Err(damaged(statement!(catalogue::SNAPSHOT_EXTRA, extra = extra)));
         }
         let mut rest = vec![0; (extra + id + name) as usize];
         file.read(at.saturating_add(40), &mut rest)?;
@@ -186,7 +181,7 @@ fn find(file: &mut ImageFile<'_>, header: &mut Header, wanted: &str) -> Result<(
         at = at.saturating_add((40 + extra + id + name).next_multiple_of(8));
     }
     let Some((l1_offset, l1_entries, size_bytes)) = by_number else {
-        let text = format!("it has no snapshot `{wanted}`; `qemu-img snapshot -l` lists them");
+        let text = statement!(catalogue::NO_SUCH_SNAPSHOT, wanted = wanted);
         return Err(Error::new(ErrorKind::Invalid, text));
     };
     (header.l1_offset, header.l1_entries, header.size_bytes) = (l1_offset, l1_entries, size_bytes);
@@ -204,13 +199,17 @@ fn map(
     let is_extended = header.features & EXTENDED != 0;
     let width = if is_extended { 16 } else { 8 };
     if is_extended && header.cluster_bits < 14 {
-        return Err(damaged(format!("parts of clusters of {cluster_bytes} bytes")));
+        return Err(damaged(statement!(catalogue::CLUSTER_PARTS, cluster_bytes = cluster_bytes)));
     }
     let table_entries = cluster_bytes / width;
     let needed = header.size_bytes.div_ceil(cluster_bytes).div_ceil(table_entries);
     let there = u64::from(header.l1_entries);
     if needed > there || there * 8 > L1_BYTES_MAX {
-        return Err(damaged(format!("{there} tables for {} bytes", header.size_bytes)));
+        return Err(damaged(statement!(
+            catalogue::TABLES_FOR_BYTES,
+            there = there,
+            bytes = header.size_bytes
+        )));
     }
     let l1 = match if all { there } else { needed } {
         0 => Vec::new(),

@@ -1,8 +1,10 @@
 //! VDI of VirtualBox: one table of blocks, low byte first.
 
 use block::Error;
+use words::statement;
 
 use super::{ImageFormat, ImageHeader, clusters, one_table};
+use crate::catalogue;
 use crate::map::{Entry, damaged, unknown};
 use crate::packed::Packing;
 use crate::source::{ImageFile, low32, low64};
@@ -19,18 +21,16 @@ pub(super) fn read(file: &mut ImageFile<'_>) -> Result<ImageHeader, Error> {
     let header: [u8; HEADER_BYTES as usize] = file.head(0)?;
     let version = low32(&header, 68);
     if version != 0x0001_0001 {
-        return Err(unknown(format!(
-            "VDI version {}.{} is not known; 1.1 is",
-            version >> 16,
-            version & 0xffff
+        return Err(unknown(statement!(
+            catalogue::VDI_VERSION,
+            major = version >> 16,
+            minor = version & 0xffff
         )));
     }
     match low32(&header, 76) {
         DYNAMIC | STATIC => (),
         kind => {
-            return Err(unknown(format!(
-                "VDI of kind {kind}: only dynamic and static ones stand by themselves"
-            )));
+            return Err(unknown(statement!(catalogue::VDI_KIND, kind = kind)));
         }
     }
     let (block_bytes, extra) = (low32(&header, 376), low32(&header, 380));
@@ -39,13 +39,17 @@ pub(super) fn read(file: &mut ImageFile<'_>) -> Result<ImageHeader, Error> {
         || block_bytes < 512
         || !block_bytes.is_power_of_two()
     {
-        return Err(unknown(format!("blocks of {block_bytes} bytes and {extra} more")));
+        return Err(unknown(statement!(
+            catalogue::VDI_BLOCKS,
+            block_bytes = block_bytes,
+            extra = extra
+        )));
     }
     let (size_bytes, block) = (low64(&header, 368), u64::from(block_bytes));
     let count = clusters(size_bytes, block, low32(&header, 384).into())?;
     let data = u64::from(low32(&header, 344));
     if !data.is_multiple_of(512) {
-        return Err(damaged(format!("data at {data}, which is no whole sector")));
+        return Err(damaged(statement!(catalogue::DATA_MISPLACED, data = data)));
     }
     file.keep(0, HEADER_BYTES);
     let table = file.table(low32(&header, 340).into(), count * 4)?;

@@ -2,8 +2,10 @@
 //! 512 bytes, high byte first; a dynamic one has it at the start too.
 
 use block::Error;
+use words::statement;
 
 use super::{ImageFormat, ImageHeader, clusters, one_table};
+use crate::catalogue;
 use crate::map::{Entry, ImageMap, Table, damaged, unknown};
 use crate::packed::Packing;
 use crate::source::{ImageFile, high32, high64};
@@ -26,18 +28,15 @@ pub(super) fn read(file: &mut ImageFile<'_>, last: u64) -> Result<ImageHeader, E
     let start: [u8; 512] = file.head(0)?;
     // Where one copy is damaged the other is taken.
     let footer = [end, start].into_iter().find(|bytes| bytes.starts_with(MAGIC) && fits(bytes, 64));
-    let footer = footer.ok_or_else(|| damaged("the footer's checksum is another"))?;
+    let footer = footer.ok_or_else(|| damaged(catalogue::FOOTER_CHECKSUM))?;
     let size_bytes = size(&footer);
     let map = match high32(&footer, 60) {
         FIXED => fixed(size_bytes, last)?,
         DYNAMIC => dynamic(file, high64(&footer, 16), size_bytes, last)?,
         DIFFERENCING => {
-            return Err(unknown(
-                "it holds only what differs from another VHD; `qemu-img convert` makes one that \
-                stands by itself",
-            ));
+            return Err(unknown(catalogue::VHD_DIFFERENCE));
         }
-        kind => return Err(unknown(format!("VHD of kind {kind}; 2 and 3 are known"))),
+        kind => return Err(unknown(statement!(catalogue::VHD_KIND, kind = kind))),
     };
     Ok(ImageHeader {
         format: ImageFormat::Vhd,
@@ -66,7 +65,7 @@ fn size(footer: &[u8]) -> u64 {
 
 fn fixed(size_bytes: u64, last: u64) -> Result<ImageMap, Error> {
     if size_bytes > last {
-        return Err(damaged(format!("a disk of {size_bytes} bytes in {last}")));
+        return Err(damaged(statement!(catalogue::VHD_DISK, size_bytes = size_bytes, last = last)));
     }
     let tables = vec![Some(Table::of(vec![Entry::at(0)]))];
     Ok(ImageMap::new(size_bytes, size_bytes.max(512), 1, tables))
@@ -80,14 +79,14 @@ fn dynamic(
 ) -> Result<ImageMap, Error> {
     let header: [u8; HEADER_BYTES as usize] = file.head(header_offset)?;
     if !header.starts_with(DYNAMIC_MAGIC) || !fits(&header, 36) {
-        return Err(damaged("the header of a dynamic VHD makes no sense"));
+        return Err(damaged(catalogue::VHD_HEADER));
     }
     file.keep(0, FOOTER_BYTES);
     file.keep(header_offset, HEADER_BYTES);
     file.keep(last, FOOTER_BYTES);
     let cluster_bytes = u64::from(high32(&header, 32));
     if cluster_bytes < 512 || !cluster_bytes.is_power_of_two() {
-        return Err(damaged(format!("blocks of {cluster_bytes} bytes")));
+        return Err(damaged(statement!(catalogue::BLOCK_LENGTH, cluster_bytes = cluster_bytes)));
     }
     let count = clusters(size_bytes, cluster_bytes, high32(&header, 28).into())?;
     // In front of each block's data stand bits of its sectors, in whole sectors.

@@ -1,8 +1,10 @@
 //! VHDX (MS-VHDX): two headers, a table of regions, metadata and a table of blocks, low byte first.
 
 use block::Error;
+use words::statement;
 
 use super::{ImageFormat, ImageHeader, one_table};
+use crate::catalogue;
 use crate::map::{Entry, ImageMap, damaged, unknown};
 use crate::packed::Packing;
 use crate::source::{ImageFile, low32, low64};
@@ -39,7 +41,7 @@ pub(super) fn read(file: &mut ImageFile<'_>) -> Result<ImageHeader, Error> {
         found.map(|(_, offset, length)| (*offset, *length))
     };
     let (Some(bat), Some(metadata)) = (region(BAT), region(METADATA)) else {
-        return Err(damaged("it has no table of blocks, or no metadata"));
+        return Err(damaged(catalogue::VHDX_LACKS));
     };
     file.keep(0, START_BYTES);
     let shape = Shape::read(file, metadata)?;
@@ -75,15 +77,13 @@ fn check_header(file: &mut ImageFile<'_>) -> Result<(), Error> {
             newest = Some(bytes);
         }
     }
-    let header = newest.ok_or_else(|| damaged("neither header has its checksum"))?;
+    let header = newest.ok_or_else(|| damaged(catalogue::VHDX_HEADERS))?;
     let version = low32(&header, 64) >> 16;
     if version != 1 {
-        return Err(unknown(format!("VHDX version {version} is not known; 1 is")));
+        return Err(unknown(statement!(catalogue::VHDX_VERSION, version = version)));
     }
     if header[48..64] != [0; 16] {
-        return Err(unknown(
-            "what was written last is only in its log; `qemu-img check -r all` brings it in place",
-        ));
+        return Err(unknown(catalogue::VHDX_LOG));
     }
     Ok(())
 }
@@ -91,7 +91,7 @@ fn check_header(file: &mut ImageFile<'_>) -> Result<(), Error> {
 /// Name, place and length of each region.
 fn regions(file: &mut ImageFile<'_>) -> Result<Vec<(Guid, u64, u64)>, Error> {
     for at in REGIONS {
-        let mut bytes = file.bytes(at, REGION_TABLE_BYTES as u64, "a table of regions")?;
+        let mut bytes = file.bytes(at, REGION_TABLE_BYTES as u64, catalogue::REGION_TABLE)?;
         let count = low32(&bytes, 8);
         if !bytes.starts_with(b"regi") || !fits(&mut bytes) || count > REGIONS_MAX {
             continue;
@@ -101,13 +101,13 @@ fn regions(file: &mut ImageFile<'_>) -> Result<Vec<(Guid, u64, u64)>, Error> {
             .map(|entry| {
                 let name: Guid = entry[..16].try_into().expect("sixteen bytes");
                 if ![BAT, METADATA].contains(&name) && low32(entry, 28) & 1 != 0 {
-                    return Err(unknown("it needs a region that is not known"));
+                    return Err(unknown(catalogue::VHDX_REGION));
                 }
                 Ok((name, low64(entry, 16), low32(entry, 24).into()))
             })
             .collect();
     }
-    Err(damaged("neither table of regions has its checksum"))
+    Err(damaged(catalogue::VHDX_REGIONS))
 }
 
 struct Shape {
@@ -121,16 +121,16 @@ impl Shape {
         let (start, length) = region;
         let table = file.table(start, length.min(METADATA_TABLE_BYTES))?;
         if table.len() < 32 || !table.starts_with(b"metadata") {
-            return Err(damaged("the metadata are none"));
+            return Err(damaged(catalogue::VHDX_NO_METADATA));
         }
         let count = usize::from(u16::from_le_bytes([table[10], table[11]]));
         let mut item = |name: Guid| {
             let mut entries = table[32..].chunks_exact(ENTRY_BYTES).take(count);
             let entry = entries.find(|entry| entry[..16] == name);
-            let entry = entry.ok_or_else(|| damaged("a part of the metadata is missing"))?;
+            let entry = entry.ok_or_else(|| damaged(catalogue::VHDX_METADATA_PART))?;
             let at = u64::from(low32(entry, 16));
             if at > length.saturating_sub(8) {
-                return Err(damaged("metadata lie past their region"));
+                return Err(damaged(catalogue::VHDX_METADATA_PAST));
             }
             file.head::<8>(start + at)
         };
@@ -139,16 +139,16 @@ impl Shape {
         let size_bytes = low64(&item(DISK_SIZE)?, 0);
         let sector_bytes = low32(&item(SECTOR)?, 0);
         if flags & 2 != 0 {
-            return Err(unknown(
-                "it holds only what differs from another VHDX; `qemu-img convert` makes one that \
-                stands by itself",
-            ));
+            return Err(unknown(catalogue::VHDX_DIFFERENCE));
         }
         if !(1 << 20..=256 << 20).contains(&block_bytes) || !block_bytes.is_power_of_two() {
-            return Err(damaged(format!("blocks of {block_bytes} bytes")));
+            return Err(damaged(statement!(
+                catalogue::VHDX_BLOCK_LENGTH,
+                block_bytes = block_bytes
+            )));
         }
         if ![512, 4096].contains(&sector_bytes) {
-            return Err(damaged(format!("sectors of {sector_bytes} bytes")));
+            return Err(damaged(statement!(catalogue::VHDX_SECTORS, sector_bytes = sector_bytes)));
         }
         let (block_bytes, sector_bytes) = (block_bytes.into(), sector_bytes.into());
         Ok(Shape { block_bytes, size_bytes, sector_bytes })
@@ -161,7 +161,7 @@ fn map(file: &mut ImageFile<'_>, shape: &Shape, bat: (u64, u64)) -> Result<Image
     let blocks = shape.size_bytes.div_ceil(shape.block_bytes);
     let entries = blocks + blocks.saturating_sub(1) / chunk;
     if entries.saturating_mul(8) > bat.1 {
-        return Err(damaged(format!("{blocks} blocks of data and a table of {} bytes", bat.1)));
+        return Err(damaged(statement!(catalogue::VHDX_TABLE, blocks = blocks, bytes = bat.1)));
     }
     let mut table = file.table(bat.0, entries * 8)?;
     let mut at = 0;
@@ -175,7 +175,7 @@ fn map(file: &mut ImageFile<'_>, shape: &Shape, bat: (u64, u64)) -> Result<Image
             0 => Ok(Entry::HOLE),
             1..=3 => Ok(Entry::ZERO),
             6 => Ok(Entry::at(entry >> 20 << 20)),
-            state => Err(damaged(format!("a block in state {state}"))),
+            state => Err(damaged(statement!(catalogue::VHDX_BLOCK_STATE, state = state))),
         }
     })
 }

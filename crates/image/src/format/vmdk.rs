@@ -6,8 +6,10 @@
 use std::path::Path;
 
 use block::{Error, ErrorKind, Node};
+use words::statement;
 
 use super::{ImageFormat, ImageHeader, ImageUse};
+use crate::catalogue;
 use crate::map::{Entry, ImageMap, Table, damaged, unknown};
 use crate::packed::Packing;
 use crate::source::{ImageFile, low32, low64};
@@ -29,14 +31,11 @@ pub(super) fn read(file: &mut ImageFile<'_>, image_use: &ImageUse) -> Result<Ima
         (Some(descriptor), false) => check_descriptor(&descriptor)?,
         (None, true) => (),
         (Some(_), true) => {
-            let text = "it is a disk and no part of one: extent=yes is for the others";
+            let text = catalogue::VMDK_NO_PART;
             return Err(Error::new(ErrorKind::Invalid, text));
         }
         (None, false) => {
-            return Err(unknown(
-                "it is one of several files that make up a disk: image(…) of the one that \
-                describes it names them; extent=yes reads the part that is in this one",
-            ));
+            return Err(unknown(catalogue::VMDK_PART));
         }
     }
     file.keep(0, HEADER_BYTES);
@@ -44,21 +43,21 @@ pub(super) fn read(file: &mut ImageFile<'_>, image_use: &ImageUse) -> Result<Ima
         // One that was written in one go: the header stands once more before its end.
         let last = (file.size_bytes / SECTOR * SECTOR)
             .checked_sub(2 * SECTOR)
-            .ok_or_else(|| damaged("it is too short"))?;
+            .ok_or_else(|| damaged(catalogue::TOO_SHORT))?;
         header = file.head(last)?;
         if !header.starts_with(MAGIC) {
-            return Err(damaged("it does not end as it begins"));
+            return Err(damaged(catalogue::VMDK_ENDS));
         }
         file.keep(last, HEADER_BYTES);
     }
     let version = low32(&header, 4);
     if !(1..=3).contains(&version) {
-        return Err(unknown(format!("VMDK version {version} is not known; 1 to 3 are")));
+        return Err(unknown(statement!(catalogue::VMDK_VERSION, version = version)));
     }
     let flags = low32(&header, 8);
     let packing = u16::from_le_bytes([header[77], header[78]]);
     if flags & PACKED != 0 && packing != DEFLATE {
-        return Err(unknown(format!("its grains are packed in way {packing}")));
+        return Err(unknown(statement!(catalogue::VMDK_PACKING, packing = packing)));
     }
     let map = map(file, &header, flags)?;
     let grain_bytes = map.cluster_bytes;
@@ -87,13 +86,13 @@ fn descriptor(file: &mut ImageFile<'_>, header: &[u8]) -> Result<Option<String>,
 
 fn descriptor_at(file: &mut ImageFile<'_>, offset: u64, length: u64) -> Result<String, Error> {
     if length > DESCRIPTOR_BYTES_MAX {
-        return Err(damaged(format!("a descriptor of {length} bytes")));
+        return Err(damaged(statement!(catalogue::DESCRIPTOR_LENGTH, length = length)));
     }
-    let mut text = file.bytes(offset, length, "a descriptor")?;
+    let mut text = file.bytes(offset, length, catalogue::A_DESCRIPTOR)?;
     text.truncate(text.iter().position(|&byte| byte == 0).unwrap_or(text.len()));
     // What is looked for is ASCII; names of files are in whatever their system has.
     text.iter_mut().filter(|byte| !byte.is_ascii()).for_each(|byte| *byte = b'?');
-    String::from_utf8(text).map_err(|_| damaged("its descriptor is no text"))
+    String::from_utf8(text).map_err(|_| damaged(catalogue::DESCRIPTOR_NO_TEXT))
 }
 
 /// What a descriptor says under a name.
@@ -105,10 +104,7 @@ fn said(text: &str, name: &str) -> Option<String> {
 
 fn must_stand_by_itself(text: &str) -> Result<(), Error> {
     match said(text, "parentCID").is_some_and(|parent| parent != "ffffffff") {
-        true => Err(unknown(
-            "it holds only what differs from another VMDK; `qemu-img convert` makes one that \
-            stands by itself",
-        )),
+        true => Err(unknown(catalogue::VMDK_DIFFERENCE)),
         false => Ok(()),
     }
 }
@@ -159,9 +155,7 @@ fn check_descriptor(text: &str) -> Result<(), Error> {
     must_stand_by_itself(text)?;
     match text.lines().filter_map(Extent::parse).count() {
         0 | 1 => Ok(()),
-        count => {
-            Err(unknown(format!("its disk is in {count} files; `qemu-img convert` joins them")))
-        }
+        count => Err(unknown(statement!(catalogue::VMDK_FILES, count = count))),
     }
 }
 
@@ -183,19 +177,16 @@ pub(super) fn only_describes(file: &mut ImageFile<'_>) -> Result<Option<Error>, 
     let unread = extents.iter().find(|extent| extent.node().is_none());
     if let Some(Extent { kind, .. }) = unread {
         let kind = kind.escape_default();
-        return Ok(Some(unknown(format!("a part of its disk is of the kind {kind}"))));
+        return Ok(Some(unknown(statement!(catalogue::VMDK_PART_KIND, kind = kind.to_string()))));
     }
     let mut nodes: Vec<Node> = extents.iter().filter_map(Extent::node).collect();
     let named = match nodes.len() {
-        0 => return Ok(Some(damaged("it describes a disk and names no file of it"))),
+        0 => return Ok(Some(damaged(catalogue::VMDK_NAMES_NONE))),
         1 => nodes.remove(0),
         _ => Node::layer("linear", nodes),
     };
     let count = extents.len();
-    let text = format!(
-        "it only describes a disk (VMDK), and what that is in is not opened by its word: {count} \
-        of the files beside it. If they are what you mean, name them: {named}"
-    );
+    let text = statement!(catalogue::VMDK_DESCRIBES, count = count, named = named.to_string());
     Ok(Some(Error::new(ErrorKind::Refused, text)))
 }
 
@@ -204,10 +195,10 @@ fn map(file: &mut ImageFile<'_>, header: &[u8], flags: u32) -> Result<ImageMap, 
     let grain_bytes = low64(header, 20).saturating_mul(SECTOR);
     let table_entries = low32(header, 44);
     if !grain_bytes.is_power_of_two() || !(4096..=64 << 20).contains(&grain_bytes) {
-        return Err(damaged(format!("grains of {grain_bytes} bytes")));
+        return Err(damaged(statement!(catalogue::GRAIN_LENGTH, grain_bytes = grain_bytes)));
     }
     if !(1..=TABLE_ENTRIES_MAX).contains(&table_entries) {
-        return Err(damaged(format!("tables of {table_entries} grains")));
+        return Err(damaged(statement!(catalogue::GRAIN_TABLES, table_entries = table_entries)));
     }
     let grains = size_bytes.div_ceil(grain_bytes);
     let count = grains.div_ceil(table_entries.into());

@@ -18,7 +18,7 @@ use super::names::{FILE_SYSTEM, IMAGE, IMAGE_SIZE, OUTER_FILE_SYSTEM};
 use super::values::{Choice, ImageIo};
 use crate::catalogue;
 use crate::stacks;
-use words::statement;
+use words::{Text, statement};
 
 /// FAT keeps the size of a file in 32 bits.
 const FAT_FILE_BYTES_MAX: u64 = (4 << 30) - 1;
@@ -136,19 +136,19 @@ fn options_to_make(file_system: &FileSystem, own: &str) -> Option<String> {
 
 impl NestedImage {
     /// Why an image cannot lie in a file system on a device of so many bytes, if it cannot.
-    pub(crate) fn refuse_unfit(&self, device_bytes: u64) -> Result<(), String> {
+    pub(crate) fn refuse_unfit(&self, device_bytes: u64) -> Result<(), Text> {
         let shown = |bytes| stacks::size_text(bytes);
         let (image, outer) = (shown(self.image.size_bytes), self.outer.name);
         if self.image.file_bytes() >= device_bytes {
-            return Err(format!(
-                "an image of {image} does not fit into {outer} on a device of {}: make it smaller",
-                shown(device_bytes)
+            return Err(statement!(
+                catalogue::IMAGE_DOES_NOT_FIT,
+                image = image,
+                outer = outer,
+                size = shown(device_bytes)
             ));
         }
         if outer == "vfat" && self.image.file_bytes() > FAT_FILE_BYTES_MAX {
-            return Err(format!(
-                "an image of {image} is too large for a file of {outer}, which has less than 4GiB"
-            ));
+            return Err(statement!(catalogue::IMAGE_TOO_LARGE_FOR, image = image, outer = outer));
         }
         Ok(())
     }
@@ -227,7 +227,7 @@ mod tests {
         let nested = nested(&good());
         assert!(nested.refuse_unfit(16 << 20).is_ok());
         // With its footer it is larger than the disk in it.
-        let error = nested.refuse_unfit((8 << 20) + 512).unwrap_err();
+        let error = nested.refuse_unfit((8 << 20) + 512).unwrap_err().english();
         assert!(error.contains("does not fit into ext4"), "{error}");
         let large = Image { size_bytes: 4 << 30, ..nested.image };
         let fat = NestedImage {
@@ -235,7 +235,7 @@ mod tests {
             image: large,
             ..nested.clone()
         };
-        let error = fat.refuse_unfit(1 << 40).unwrap_err();
+        let error = fat.refuse_unfit(1 << 40).unwrap_err().english();
         assert!(error.contains("less than 4GiB"), "{error}");
         assert!(NestedImage { outer: nested.outer, ..fat }.refuse_unfit(1 << 40).is_ok());
     }

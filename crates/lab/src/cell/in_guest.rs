@@ -2,10 +2,12 @@
 
 use block::Node;
 use guest::setup::WITH_LOG;
+use words::{Text, statement};
 
 use super::axes::Axes;
 use super::names::{CHUNK, LAYOUT};
 use super::values::{ArrayMaker, Consistency, Machine};
+use crate::catalogue;
 use crate::stacks;
 
 /// A guest's memory where nothing is said, in bytes.
@@ -33,27 +35,22 @@ impl Axes {
     }
 
     /// Why a stack cannot be the disks of a guest, if it cannot.
-    pub(crate) fn refuse_unfit(&self, node: &Node) -> Result<(), String> {
+    pub(crate) fn refuse_unfit(&self, node: &Node) -> Result<(), Text> {
         let is_fit = |leaf: &&Node| match leaf {
             Node::Leaf { scheme, .. } => matches!(scheme.as_str(), "model" | "ram"),
             _ => true,
         };
         if let Some(leaf) = node.leaves().into_iter().find(|leaf| !is_fit(leaf)) {
-            return Err(format!(
-                "{leaf}: a guest lives in modelled time, and a file or device does not: give it \
-                members of models, and caches in ram:"
-            ));
+            return Err(statement!(catalogue::LEAF_NOT_MODELLED, leaf = leaf));
         }
         if self.is_by_md() && self.cache.value().is_some() {
-            return Err("raidloom's cache lies over raidloom's arrays, not over the guest's own \
-                md: leave one of them out with [[skip]]"
-                .to_owned());
+            return Err(catalogue::CACHE_OVER_MD.into());
         }
         if let Some(level) = self.level.filter(|level| level.name != "raid5")
             && self.is_by_md()
             && self.consistency == Some(Consistency::PartialParityLog)
         {
-            return Err(format!("{} has no partial parity log; raid5 has", level.name));
+            return Err(statement!(catalogue::NO_LOG_OF_LEVEL, level = level.name));
         }
         Ok(())
     }

@@ -233,4 +233,15 @@ words::catalogue! {
         "time=TIME か written_per_member=SIZE を指定してください";
     NOTHING_MEETS: "no configuration of the plan meets this; add one, or ask for less",
         "これを満たす構成がプランにありません。構成を加えるか、条件を緩めてください";
+
+    // Layouts, folders and processors of a configuration.
+    NO_LAYOUT: "no layout", "レイアウトの指定なし";
+    FOLDER_NO_DEVICE: "{folder}: a folder is no device: arrays and caches are not made of it",
+        "{folder}: フォルダーはデバイスではなく、アレイやキャッシュは作れません";
+    FOLDER_HAS_SYSTEM: "{folder}: it is a folder of a file system that is there; leave `{file_system}` out, or name a device",
+        "{folder}: 既存のファイルシステムのフォルダーです。`{file_system}` を外すか、デバイスを指定してください";
+    ONE_PROCESSOR: "{processors} = {count}: a guest has one processor",
+        "{processors} = {count}: ゲストのプロセッサーは 1 個です";
+    PROCESSORS_MEAN_NOTHING: "`{processors}` means nothing on the virtual clock, where computing takes no time: leave it out with an [[add]] of its own",
+        "モデル時間では計算に時間がかからず、`{processors}` は意味がありません。別の [[add]] にして外してください";
 }

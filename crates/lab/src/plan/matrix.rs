@@ -20,7 +20,7 @@ use crate::cell::{self, Axes, Cell, Level, Nature};
 use crate::stacks;
 use host::Error;
 use host::mount::{FileSystem, check_mount_options};
-use words::statement;
+use words::{Text, statement};
 
 /// A configuration that is left out.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -298,7 +298,7 @@ fn array(
     }
     if let Some(text) = &axes.layout {
         let known = mdtools::level(name)
-            .map_or(Err("no layout"), |level| mdtools::layout(level, Some(text)));
+            .map_or(Err(catalogue::NO_LAYOUT), |level| mdtools::layout(level, Some(text)));
         let layout = known.map_err(|expected| {
             let said = catalogue::LEVEL_HAS_NO_LAYOUT;
             level.place.error(statement!(said, level = name, text = text, layouts = expected))
@@ -375,36 +375,36 @@ fn with_stack(
 }
 
 /// Why a folder cannot be the target of a configuration, if it is one and cannot.
-fn refuse_folder(node: &Node, axes: &Axes) -> Result<(), String> {
+fn refuse_folder(node: &Node, axes: &Axes) -> Result<(), Text> {
     let Some(folder) = node.leaves().into_iter().find_map(stacks::folder_of) else {
         return Ok(());
     };
     let folder = folder.display();
     match axes.file_system.value() {
         _ if matches!(node, Node::Layer { .. }) => {
-            Err(format!("{folder}: a folder is no device: arrays and caches are not made of it"))
+            Err(statement!(catalogue::FOLDER_NO_DEVICE, folder = folder))
         }
-        Some(_) => Err(format!(
-            "{folder}: it is a folder of a file system that is there; leave `{FILE_SYSTEM}` out, or \
-            name a device"
+        Some(_) => Err(statement!(
+            catalogue::FOLDER_HAS_SYSTEM,
+            folder = folder,
+            file_system = FILE_SYSTEM
         )),
         None => Ok(()),
     }
 }
 
 /// Why the number of processors of a configuration cannot be had, if it cannot.
-fn refuse_processors(axes: &Axes, clock: Clock) -> Result<(), String> {
+fn refuse_processors(axes: &Axes, clock: Clock) -> Result<(), Text> {
     let Some(count) = axes.processors else { return Ok(()) };
     match clock {
         _ if axes.is_in_guest() && count == 1 => Ok(()),
         _ if axes.is_in_guest() => {
-            Err(format!("{PROCESSORS} = {count}: a guest has one processor"))
+            Err(statement!(catalogue::ONE_PROCESSOR, processors = PROCESSORS, count = count))
         }
         Clock::Wall => Ok(()),
-        Clock::Virtual => Err(format!(
-            "`{PROCESSORS}` means nothing on the virtual clock, where computing takes no time: \
-            leave it out with an [[add]] of its own"
-        )),
+        Clock::Virtual => {
+            Err(statement!(catalogue::PROCESSORS_MEAN_NOTHING, processors = PROCESSORS))
+        }
     }
 }
 

@@ -35,4 +35,32 @@ words::catalogue! {
         "device = \"model\": ドライブのモデルはゲストの中だけです";
     COMMAND_NEEDS_CHECK: "work_command without check: name what looks at its folder after a cut",
         "work_command には check が必要です。電源断の後にフォルダーを調べるものを指定してください";
+
+    // Options of a pull test.
+    NO_BEHAVIOUR: "no drive behaves `{text}`", "`{text}` というドライブのふるまいはありません";
+    NO_EVENT: "no event is called `{text}`", "`{text}` という出来事はありません";
+    DRIVES_COUNTED: "drives are counted from 0, and the last one is {last}",
+        "ドライブは 0 から数え、最後は {last} です";
+    ONE_DRIVE_ONLY: "there is one drive only", "ドライブは 1 台だけです";
+    LOST_EXPECTED: "`{text}`: expected none, random, the number of a drive, from 0, or two: random+random, 0+2; stale:1 comes back older, and with stale:1+0 another is lost",
+        "`{text}`: none、random、0 からのドライブの番号、または random+random や 0+2 のような 2 台を指定してください。stale:1 は古いまま戻り、stale:1+0 では 0 も失います";
+    DRIVE_NAMED_TWICE: "`{text}`: that is one drive, named twice",
+        "`{text}`: 同じドライブが 2 回指定されています";
+    MARKS_NOT_UTF_8: "{what}: a line to $MARKS is not UTF-8",
+        "{what}: $MARKS への行が UTF-8 ではありません";
+    MARKS_TOO_LONG: "{what}: a line to $MARKS is longer than {line_max} bytes",
+        "{what}: $MARKS への行が {line_max} バイトを超えています";
+    MARKS_UNENDED: "{what}: what was written to $MARKS last has no end of line, and counts for nothing",
+        "{what}: $MARKS への最後の書き込みに行末がなく、数えません";
+    ENDED_WITH_CODE: "ended with exit code {code}", "終了コード {code} で終了しました";
+    ENDED_BY_SIGNAL: "was ended by signal {number}", "シグナル {number} で終了しました";
+    PROGRAM_ENDED: "{what} {how}{said} (it may write to the folder that it starts in, $TMPDIR and $MARKS)",
+        "{what}: {how}{said}(書き込めるのは開始時のフォルダー、$TMPDIR、$MARKS です)";
+    PROGRAMS_FOLDER: "the program's folder", "プログラムのフォルダー";
+    WORKER_NO_SENSE: "the worker makes no sense", "ワーカーの応答の値がおかしい";
+    THE_WORKER: "the worker", "ワーカー";
+    STARTING_WORKER: "starting what mounts and works", "マウントと作業をするものの起動";
+    TASK_FOR_WORKER: "a task for the worker", "ワーカーへの指示";
+    WORKER_SAYS_NONSENSE: "what the worker says makes no sense", "ワーカーの出力を解釈できません";
+    NO_SUCH_TASK: "no such task", "その指示はありません";
 }

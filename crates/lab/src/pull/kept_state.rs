@@ -48,37 +48,37 @@ pub fn kept(path: &Path) -> Result<KeptState, Error> {
     // What was named is wrong, and nothing was tried yet.
     let log = Log::open(&log_path).map_err(|error| Error::from(error).with_code(2))?;
     let policy: Policy = failing.policy.parse().map_err(|text: String| wrong(text.into()))?;
-    check(&failing, &log).map_err(|text| wrong(text.into()))?;
+    check(&failing, &log).map_err(wrong)?;
     let options = options_of(&failing).map_err(|error| wrong(error.into()))?;
     Ok(KeptState { failing, log: Arc::new(log), policy, options })
 }
 
 /// Why a state cannot be made from a log, where it does not belong to it or makes no sense.
-fn check(failing: &FailingState, log: &Log) -> Result<(), String> {
+fn check(failing: &FailingState, log: &Log) -> Result<(), Text> {
     let drives = log.drives().iter().filter(|drive| drive.role == Role::Drive);
     let sizes: Vec<u64> = drives.map(|drive| drive.size_bytes).collect();
     let (log_name, events) = (&failing.log, log.events().len());
     if sizes != failing.drive_bytes {
-        return Err(format!(
-            "its drives have {:?} bytes, and those of {log_name} {sizes:?}: the two do not belong \
-            together",
-            failing.drive_bytes
+        return Err(statement!(
+            catalogue::DRIVES_DIFFER,
+            own = format!("{:?}", failing.drive_bytes),
+            log_name = log_name,
+            sizes = format!("{sizes:?}")
         ));
     }
     if failing.cut_events as usize > events {
-        return Err(format!(
-            "it is behind {} events, and {log_name} has {events}: the two do not belong together",
-            failing.cut_events
+        return Err(statement!(
+            catalogue::STATE_EVENTS,
+            own = failing.cut_events,
+            log_name = log_name,
+            events = events
         ));
     }
     if !failing.unit_bytes.is_power_of_two() || failing.unit_bytes < 512 {
-        return Err(format!(
-            "unit_bytes {}: expected a power of two from 512 on",
-            failing.unit_bytes
-        ));
+        return Err(statement!(catalogue::UNIT_BYTES_EXPECTED, bytes = failing.unit_bytes));
     }
     let lost = failing.lost_member;
-    lost.check(sizes.len()).map_err(|why| format!("lost_member {lost}: {why}"))
+    lost.check(sizes.len()).map_err(|why| why.at(format!("lost_member {lost}")))
 }
 
 /// What is done with a state that is made again, beside judging it.

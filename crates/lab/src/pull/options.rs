@@ -17,9 +17,11 @@ use reactor::derive_seed;
 use serde::{Deserialize, Serialize};
 use serve::{OpenOptions, OpenStack};
 use stack::{FaultControl, FaultDevice, FaultOptions, MediaNote, ModelDevice, Models};
+use words::{Text, statement};
 
 use super::drives::{self, Drives};
 use super::program::OwnProgram;
+use crate::pull::catalogue;
 
 /// How the drives behave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,9 +51,9 @@ impl Behaviour {
 }
 
 impl FromStr for Behaviour {
-    type Err = String;
+    type Err = Text;
 
-    fn from_str(text: &str) -> Result<Behaviour, String> {
+    fn from_str(text: &str) -> Result<Behaviour, Text> {
         Ok(match text {
             "typical" => Behaviour::Typical,
             "strict" => Behaviour::Strict,
@@ -59,7 +61,7 @@ impl FromStr for Behaviour {
             "lying" => Behaviour::LyingFlush,
             "lying-fua" => Behaviour::LyingFua,
             "model" => Behaviour::Model,
-            _ => return Err(format!("no drive behaves `{text}`")),
+            _ => return Err(statement!(catalogue::NO_BEHAVIOUR, text = text)),
         })
     }
 }
@@ -79,15 +81,15 @@ pub enum Happening {
 }
 
 impl FromStr for Happening {
-    type Err = String;
+    type Err = Text;
 
-    fn from_str(text: &str) -> Result<Happening, String> {
+    fn from_str(text: &str) -> Result<Happening, Text> {
         Ok(match text {
             "power" => Happening::Power,
             "yank" => Happening::Yank,
             "cable" => Happening::Cable,
             "kill" => Happening::Kill,
-            _ => return Err(format!("no event is called `{text}`")),
+            _ => return Err(statement!(catalogue::NO_EVENT, text = text)),
         })
     }
 }
@@ -150,16 +152,13 @@ impl LostMember {
     ///
     /// # Errors
     /// That they have not, and which numbers there are.
-    pub fn check(self, drives: usize) -> Result<(), String> {
+    pub fn check(self, drives: usize) -> Result<(), Text> {
         let is_drawn = matches!(self, LostMember::Random | LostMember::RandomTwo);
         let named = self.of(drives, 0).into_iter().chain(self.stale());
         match !is_drawn && named.into_iter().any(|number| number >= drives) {
-            true => Err(format!(
-                "drives are counted from 0, and the last one is {}",
-                drives.saturating_sub(1)
-            )),
+            true => Err(statement!(catalogue::DRIVES_COUNTED, last = drives.saturating_sub(1))),
             false if self == LostMember::RandomTwo && drives < 2 => {
-                Err("there is one drive only".to_owned())
+                Err(catalogue::ONE_DRIVE_ONLY.into())
             }
             false => Ok(()),
         }
@@ -181,16 +180,11 @@ impl fmt::Display for LostMember {
 }
 
 impl FromStr for LostMember {
-    type Err = String;
+    type Err = Text;
 
-    fn from_str(text: &str) -> Result<LostMember, String> {
+    fn from_str(text: &str) -> Result<LostMember, Text> {
         let number = |number: &str| {
-            number.parse::<u32>().map_err(|_| {
-                format!(
-                    "`{text}`: expected none, random, the number of a drive, from 0, or two: \
-                    random+random, 0+2; stale:1 comes back older, and with stale:1+0 another is lost"
-                )
-            })
+            number.parse::<u32>().map_err(|_| statement!(catalogue::LOST_EXPECTED, text = text))
         };
         let (is_stale, named) = match text.strip_prefix("stale:") {
             Some(named) => (true, named),
@@ -205,7 +199,7 @@ impl FromStr for LostMember {
             (_, Some((first, second))) => {
                 let (first, second) = (number(first)?, number(second)?);
                 if first == second {
-                    return Err(format!("`{text}`: that is one drive, named twice"));
+                    return Err(statement!(catalogue::DRIVE_NAMED_TWICE, text = text));
                 }
                 match is_stale {
                     true => LostMember::StaleAndLost(first, second),

@@ -27,6 +27,9 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use serde::{Deserialize, Serialize};
+use words::statement;
+
+use crate::pull::catalogue;
 
 /// The folder of the file system in which programs work.
 const FOLDER: &str = "work";
@@ -76,7 +79,7 @@ pub(super) enum CheckResult {
 
 /// Makes the program's folder and sets it up, durably.
 pub(super) fn set_up(point: &Path, own: &OwnProgram) -> Result<(), Error> {
-    let failed = |error: io::Error| Error::from_io("the program's folder", &error);
+    let failed = |error: io::Error| Error::from_io(catalogue::PROGRAMS_FOLDER, &error);
     let folder = point.join(FOLDER);
     fs::create_dir(&folder).map_err(failed)?;
     if let Some(setup) = &own.setup {
@@ -107,21 +110,23 @@ pub(super) fn work(
             let line = match String::from_utf8(bytes.to_vec()) {
                 Ok(line) => line,
                 Err(_) if stream == Stream::Marks => {
-                    return Err(Error::failed(format!("{WHAT}: a line to $MARKS is not UTF-8")));
+                    return Err(Error::failed(statement!(catalogue::MARKS_NOT_UTF_8, what = WHAT)));
                 }
                 Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
             };
             tell(Statement { stream, line }).map_err(failed)
         }
         Line::TooLong(Stream::Output) => Ok(()),
-        Line::TooLong(Stream::Marks) => {
-            Err(Error::failed(format!("{WHAT}: a line to $MARKS is longer than {LINE_MAX} bytes")))
-        }
+        Line::TooLong(Stream::Marks) => Err(Error::failed(statement!(
+            catalogue::MARKS_TOO_LONG,
+            what = WHAT,
+            line_max = LINE_MAX
+        ))),
         // What was not handed over whole would be promised by nobody.
         Line::Unended(Stream::Output) => Ok(()),
-        Line::Unended(Stream::Marks) => Err(Error::failed(format!(
-            "{WHAT}: what was written to $MARKS last has no end of line, and counts for nothing"
-        ))),
+        Line::Unended(Stream::Marks) => {
+            Err(Error::failed(statement!(catalogue::MARKS_UNENDED, what = WHAT)))
+        }
     })?;
     ended.succeeded(WHAT)
 }
@@ -203,15 +208,20 @@ impl EndedProgram {
     fn succeeded(self, what: &str) -> Result<(), Error> {
         let how = match (self.status.code(), self.status.signal()) {
             (Some(0), _) => return Ok(()),
-            (Some(code), _) => format!("ended with exit code {code}"),
-            (_, signal) => format!("was ended by signal {}", signal.unwrap_or_default()),
+            (Some(code), _) => statement!(catalogue::ENDED_WITH_CODE, code = code),
+            (_, signal) => {
+                statement!(catalogue::ENDED_BY_SIGNAL, number = signal.unwrap_or_default())
+            }
         };
         let said = match &*self.last_error {
             "" => String::new(),
             line => format!(": {line}"),
         };
-        Err(Error::failed(format!(
-            "{what} {how}{said} (it may write to the folder that it starts in, $TMPDIR and $MARKS)"
+        Err(Error::failed(statement!(
+            catalogue::PROGRAM_ENDED,
+            what = what,
+            how = how,
+            said = said
         )))
     }
 }

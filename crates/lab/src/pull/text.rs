@@ -2,10 +2,11 @@
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
+use words::Text;
 
 fn read<'de, D: Deserializer<'de>, T>(
     from: D,
-    parse: impl Fn(&str) -> Result<T, String>,
+    parse: impl Fn(&str) -> Result<T, Text>,
 ) -> Result<T, D::Error> {
     parse(&String::deserialize(from)?).map_err(D::Error::custom)
 }
@@ -13,6 +14,7 @@ fn read<'de, D: Deserializer<'de>, T>(
 pub(super) mod stack {
     use block::Node;
     use serde::{Deserializer, Serializer};
+    use words::Text;
 
     use crate::pull::text::read;
 
@@ -21,13 +23,14 @@ pub(super) mod stack {
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Node, D::Error> {
-        read(from, |text| crate::stacks::parse(text).map_err(|error| error.to_string()))
+        read(from, |text| crate::stacks::parse(text).map_err(Text::from))
     }
 }
 
 pub(super) mod file_system {
     use host::mount::FileSystem;
     use serde::{Deserializer, Serializer};
+    use words::Text;
 
     use crate::pull::text::read;
 
@@ -36,7 +39,7 @@ pub(super) mod file_system {
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<FileSystem, D::Error> {
-        read(from, |text| FileSystem::named(text).map_err(|error| error.to_string()))
+        read(from, |text| FileSystem::named(text).map_err(Text::from))
     }
 }
 
@@ -56,7 +59,7 @@ pub(super) mod removal {
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
     ) -> Result<RemovalPolicy, D::Error> {
-        read(from, |text| text.parse::<RemovalPolicy>().map_err(|error| error.to_string()))
+        read(from, |text| text.parse::<RemovalPolicy>())
     }
 }
 

@@ -206,7 +206,7 @@ impl Life for Process {
     fn send(&mut self, line: &str) -> Result<(), Error> {
         let input = self.input.as_mut().expect("open until the end");
         let sent = input.write_all(line.as_bytes()).and_then(|()| input.flush());
-        sent.map_err(|error| Error::from_io("the worker", &error))
+        sent.map_err(|error| Error::from_io(catalogue::THE_WORKER, &error))
     }
 
     fn end(&mut self) {
@@ -231,7 +231,7 @@ impl Drop for Process {
 
 impl Program {
     pub(super) fn start(&self, stop: &Arc<AtomicBool>) -> Result<Worker, Error> {
-        let failed = |error: &io::Error| Error::from_io("starting what mounts and works", error);
+        let failed = |error: &io::Error| Error::from_io(catalogue::STARTING_WORKER, error);
         let mut command = Command::new(&self.path);
         command.args(&self.arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().map_err(|error| failed(&error))?;
@@ -290,8 +290,9 @@ impl Worker {
     }
 
     fn send_task(&mut self, task: &Task) -> Result<(), Error> {
-        let line = serde_json::to_string(task)
-            .map_err(|error| Error::failed(Text::verbatim(&error)).at("a task for the worker"))?;
+        let line = serde_json::to_string(task).map_err(|error| {
+            Error::failed(Text::verbatim(&error)).at(catalogue::TASK_FOR_WORKER)
+        })?;
         self.life.send(&(line + "\n"))
     }
 
@@ -305,8 +306,7 @@ impl Worker {
             match self.said.recv_timeout(left.min(LOOK)) {
                 Ok(line) => {
                     let said = serde_json::from_str(&line.text).map_err(|error| {
-                        Error::failed(Text::verbatim(&error))
-                            .at("what the worker says makes no sense")
+                        Error::failed(Text::verbatim(&error)).at(catalogue::WORKER_SAYS_NONSENSE)
                     })?;
                     return Ok(Ok((said, line.time_nanoseconds)));
                 }
@@ -371,7 +371,7 @@ impl Worker {
         match said {
             Ok((WorkerMessage::Judged(judgement), _)) => Ok(WaitEnd::Judged(*judgement)),
             Ok((WorkerMessage::Failed(text), _)) => Err(Error::failed(text)),
-            Ok(_) => Err(Error::failed("the worker makes no sense")),
+            Ok(_) => Err(Error::failed(catalogue::WORKER_NO_SENSE)),
             Err(NoAnswer::Interrupted) => Err(interrupted()),
             Err(NoAnswer::Late) if is_checking => Ok(WaitEnd::CheckHangs),
             Err(NoAnswer::Late) => Ok(WaitEnd::Hangs),
@@ -389,7 +389,7 @@ impl Worker {
         match self.hear(self.state_time)? {
             Ok((WorkerMessage::Whole(took), _)) => Ok(Some(took)),
             Ok((WorkerMessage::Failed(text), _)) => Err(Error::failed(text)),
-            Ok(_) => Err(Error::failed("the worker makes no sense")),
+            Ok(_) => Err(Error::failed(catalogue::WORKER_NO_SENSE)),
             Err(NoAnswer::Interrupted) => Err(interrupted()),
             Err(NoAnswer::Late | NoAnswer::Ended) => Ok(None),
         }
@@ -401,7 +401,7 @@ impl Worker {
         match self.hear(self.state_time)? {
             Ok((WorkerMessage::Checked(checked), _)) => Ok(checked),
             Ok((WorkerMessage::Failed(text), _)) => Err(Error::failed(text)),
-            Ok(_) => Err(Error::failed("the worker makes no sense")),
+            Ok(_) => Err(Error::failed(catalogue::WORKER_NO_SENSE)),
             Err(NoAnswer::Interrupted) => Err(interrupted()),
             Err(NoAnswer::Late) => Ok(CheckResult::Unjudged(NoVerdict::Hangs)),
             Err(NoAnswer::Ended) => Err(Error::failed(catalogue::CHECK_ENDED)),
@@ -426,7 +426,7 @@ pub type Output<'a> = dyn FnMut(&str) -> io::Result<()> + 'a;
 /// # Errors
 /// When nobody listens any more.
 pub fn serve_worker(input: &mut dyn BufRead, output: &mut Output<'_>) -> Result<(), Error> {
-    let failed = |error: io::Error| Error::from_io("the worker", &error);
+    let failed = |error: io::Error| Error::from_io(catalogue::THE_WORKER, &error);
     let mut line = String::new();
     loop {
         line.clear();
@@ -436,7 +436,7 @@ pub fn serve_worker(input: &mut dyn BufRead, output: &mut Output<'_>) -> Result<
         let answer = match serde_json::from_str(&line) {
             Ok(task) => carry_out(task, input, output)
                 .unwrap_or_else(|error| WorkerMessage::Failed(error.into())),
-            Err(error) => WorkerMessage::Failed(Text::verbatim(&error).at("no such task")),
+            Err(error) => WorkerMessage::Failed(Text::verbatim(&error).at(catalogue::NO_SUCH_TASK)),
         };
         say(output, &answer).map_err(failed)?;
     }
@@ -708,7 +708,7 @@ fn look(
             Some(Findings::of_nothing(promises))
         }
         Promises::Program { check, at_top, promises } => {
-            checking().map_err(|error| Error::from_io("the worker", &error))?;
+            checking().map_err(|error| Error::from_io(catalogue::THE_WORKER, &error))?;
             match program::check(&state.point, (check, *at_top), promises)? {
                 CheckResult::Verdict(wrong) => Some(Findings::of_check(promises, wrong)),
                 CheckResult::Unjudged(why) => {

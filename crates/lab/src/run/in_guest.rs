@@ -38,12 +38,13 @@ use results::{Configuration, Doubt, MemberTraffic, Metrics, Plan};
 use serde::{Deserialize, Serialize};
 use serve::OpenStack;
 use stack::Models;
-use words::Text;
+use words::{Text, statement};
 
 use super::audited;
 use super::rows::{Files, found_of};
 use super::workload_result::WorkloadResult;
 use crate::audit::TargetMeter;
+use crate::catalogue;
 use crate::cell::values::WriteCache;
 use crate::cell::{self, Axes, Cell, CellFileSystem, StackOpening};
 use crate::plan::suite;
@@ -205,16 +206,19 @@ impl Job {
         };
         let outcome = boot.run(&|| !stop.load(Ordering::Relaxed))?;
         if outcome.status != Some(0) {
-            let last = outcome.errors.lines().next_back().unwrap_or("it said nothing");
-            return Err(Error::failed(format!(
-                "the work in the guest ended with {}: {last}",
-                outcome.status.unwrap_or_default()
+            let silent = catalogue::SUITE_SAID_NOTHING;
+            let last = outcome.errors.lines().next_back().map(Text::from);
+            let last = last.unwrap_or_else(|| silent.into());
+            return Err(Error::failed(statement!(
+                catalogue::SUITE_WORK_ENDED,
+                status = outcome.status.unwrap_or_default(),
+                last = last
             )));
         }
         let line = |line: &str| -> Result<(String, WorkloadResult), Error> {
             let said: RowMessage = serde_json::from_str(line).map_err(|error| {
                 let why = Text::verbatim(&error).and(": ").and(line);
-                Error::failed(why).at("what the suite in the guest said")
+                Error::failed(why).at(catalogue::SUITE_IN_GUEST_SAID)
             })?;
             Ok(self.found(said, &outcome.logs))
         };
@@ -358,7 +362,7 @@ fn task(
     let configurations = vec![configuration.clone()];
     let plan = Plan { configurations, workloads, ..plan.clone() };
     serde_json::to_string(&Task { plan, only, seed, data_seed })
-        .map_err(|error| Error::failed(Text::verbatim(&error)).at("the task of a guest"))
+        .map_err(|error| Error::failed(Text::verbatim(&error)).at(catalogue::TASK_OF_GUEST))
 }
 
 /// What a disk has done from one moment to another.
@@ -386,11 +390,11 @@ pub fn work(
     stop: &AtomicBool,
 ) -> Result<(), Error> {
     let Task { plan, only, seed, data_seed } = serde_json::from_reader(task)
-        .map_err(|error| Error::usage(Text::verbatim(&error)).at("the task of a guest"))?;
+        .map_err(|error| Error::usage(Text::verbatim(&error)).at(catalogue::TASK_OF_GUEST))?;
     let (Some(workload), Some(configuration)) =
         (plan.workloads.first(), plan.configurations.first())
     else {
-        return Err(Error::usage("the task of a guest names no work"));
+        return Err(Error::usage(catalogue::TASK_WITHOUT_WORK));
     };
     let its = suite::suite_of(workload)?;
     let settings = suite::settings(&plan, workload, configuration)?;
@@ -417,7 +421,7 @@ pub fn work(
     (its.run)(target, &settings, &mut session)?;
     drop(session);
     match teller.failed {
-        Some(error) => Err(Error::from_io("standard output", &error)),
+        Some(error) => Err(Error::from_io(catalogue::STANDARD_OUTPUT, &error)),
         None => Ok(()),
     }
 }

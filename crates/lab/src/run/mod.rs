@@ -531,17 +531,16 @@ fn refuse_other_clocks(plan: &Plan, path: &Path, trials: &[Trial]) -> Result<(),
             continue;
         };
         let name = |clock: Clock| match clock {
-            Clock::Virtual => "virtual",
-            Clock::Wall => "wall",
+            Clock::Virtual => catalogue::VIRTUAL_CLOCK,
+            Clock::Wall => catalogue::WALL_CLOCK,
         };
-        return Err(Error::failed(format!(
-            "{}:{}: this trial has the {} clock, and the plan runs its configuration ({}) on the \
-            {} clock; the file was changed, or is of another run",
-            path.display(),
-            index + 1,
-            name(trial.clock),
-            plan.label(&trial.settings),
-            name(*clock)
+        return Err(Error::failed(statement!(
+            catalogue::OTHER_CLOCK,
+            path = path.display(),
+            line = index + 1,
+            own = name(trial.clock),
+            label = plan.label(&trial.settings),
+            planned = name(*clock)
         )));
     }
     Ok(())

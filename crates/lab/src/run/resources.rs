@@ -17,6 +17,7 @@ use super::attached::{self, MountedExport};
 use super::folder::{self, MEMBERS};
 use super::in_guest::Worker;
 use super::members::{empty_stores, put_in_place};
+use crate::catalogue;
 use crate::cell::{self, Cell};
 use crate::pull::Program;
 use crate::stacks::map_leaves;
@@ -101,7 +102,7 @@ impl<'a> Resources<'a> {
     /// A configuration's file system, mounted.
     pub(super) fn attach(&mut self, cell: &Cell, seed: u64) -> Result<MountedExport, Error> {
         let Some(serve_with) = self.serve_with else {
-            return Err(Error::failed("nothing was named that serves a stack to the kernel"));
+            return Err(Error::failed(catalogue::NOTHING_SERVES));
         };
         let StackOpener { folder, guard } = self.opener;
         let node = self.opener.node(cell)?;

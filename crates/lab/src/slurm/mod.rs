@@ -17,7 +17,9 @@ use std::path::{Path, PathBuf};
 
 use export::tool;
 use host::{Error, facts, files};
+use words::statement;
 
+use crate::catalogue;
 use crate::now::Stage;
 use crate::plan::ResolvedPlan;
 use crate::run;
@@ -67,16 +69,19 @@ pub fn submit(wanted: &SlurmRequest<'_>) -> Result<(PathBuf, Job), Error> {
     let most = if is_measured { plan.blocks } else { u32::MAX };
     let shards = wanted.shards.unwrap_or_else(|| wanted.nodes.unwrap_or(SHARDS).clamp(1, most));
     if let Some(reason) = Shard::uncut(plan, shards) {
-        return Err(Error::usage(format!("--on slurm, {shards} shards: {reason}")));
+        return Err(Error::usage(statement!(
+            catalogue::SHARDS_ON_SLURM,
+            shards = shards,
+            reason = reason
+        )));
     }
     let folder = wanted.output.map_or_else(|| run::folder_by_default(&plan.name), Path::to_owned);
     let folder = host::files::absolute(&folder)?;
     if let Some(job) = read(&folder)? {
-        return Err(Error::usage(format!(
-            "{} is that of job {}; look at it (raidloom run watch {0}), go on with it (raidloom run \
-            --on slurm --resume {0}) or choose another folder",
-            folder.display(),
-            job.jobs.join(", ")
+        return Err(Error::usage(statement!(
+            catalogue::FOLDER_OF_JOB,
+            folder = folder.display(),
+            jobs = job.jobs.join(", ")
         )));
     }
     let was_there = folder.exists();
@@ -126,12 +131,8 @@ pub fn submit(wanted: &SlurmRequest<'_>) -> Result<(PathBuf, Job), Error> {
 pub fn resubmit(folder: &Path) -> Result<(Job, Vec<u32>), Error> {
     let folder = host::files::absolute(folder)?;
     let shown = folder.display();
-    let mut job = read(&folder)?.ok_or_else(|| {
-        Error::usage(format!(
-            "{shown} is no folder of `raidloom run --on slurm`; a run or shard by itself goes on \
-            with: raidloom run --resume {shown}"
-        ))
-    })?;
+    let mut job = read(&folder)?
+        .ok_or_else(|| Error::usage(statement!(catalogue::NO_FOLDER_OF_SLURM, shown = &shown)))?;
     let whole = ShardSet::read(&folder)?;
     let left: Vec<u32> = whole
         .iter()
@@ -140,9 +141,7 @@ pub fn resubmit(folder: &Path) -> Result<(Job, Vec<u32>), Error> {
         .map(|shard| shard.shard.number())
         .collect();
     if left.is_empty() {
-        return Err(Error::usage(format!(
-            "{shown}: every shard is finished, under way or in the queue"
-        )));
+        return Err(Error::usage(statement!(catalogue::ALL_SHARDS_DONE, shown = shown)));
     }
     job.jobs.push(sbatch(&job, &folder, &left)?);
     write(&folder, &job)?;
@@ -210,7 +209,7 @@ fn sbatch(job: &Job, folder: &Path, numbers: &[u32]) -> Result<String, Error> {
     // `NUMBER`, or `NUMBER;CLUSTER`.
     let number = said.trim().split(';').next().unwrap_or_default();
     if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(Error::failed(format!("sbatch said `{}` instead of a number", said.trim())));
+        return Err(Error::failed(statement!(catalogue::SBATCH_SAID, said = said.trim())));
     }
     Ok(number.to_owned())
 }

@@ -18,11 +18,13 @@ use array::md::{ChecksumVerdict, Layout, Startability, assemble};
 use block::Node;
 use host::Error;
 use host::guard::{Guard, find_signature};
+use words::{Text, statement};
 
 use super::assemble::{AssemblyOptions, Group, GroupMember};
 use super::guess::{Guesses, Images, MEMBERS_MAX, SearchLimits, guess};
 use super::source::Purpose;
 use super::{MemberSource, SECTOR_BYTES, find, look, raid_partition, slices};
+use crate::catalogue;
 
 /// How the marks of containers that are encrypted are called.
 const LUKS: &str = "LUKS";
@@ -36,7 +38,7 @@ pub struct RescueReport {
     /// What belongs to none of them.
     pub others: Vec<OtherSource>,
     /// What could not be looked at, and other things to know: one line each.
-    pub notes: Vec<String>,
+    pub notes: Vec<Text>,
 }
 
 /// An array, and how it can be opened.
@@ -51,7 +53,7 @@ pub struct RescuedArray {
     /// Its places, and what else says that it is of this array.
     pub members: Vec<RescuedMember>,
     /// How it is opened for reading, or why it cannot be: one line for each reason.
-    pub way: Result<OpeningWay, Vec<String>>,
+    pub way: Result<OpeningWay, Vec<Text>>,
 }
 
 /// A place of an array, or something that has none.
@@ -88,7 +90,7 @@ pub enum MemberFinding {
     /// It was put in its place by what it holds.
     ByContent,
     /// It is not used: why, in one line that names it.
-    LeftOut(String),
+    LeftOut(Text),
 }
 
 /// How an array is opened for reading.
@@ -119,7 +121,7 @@ pub enum RescueLoss {
     /// So many places are made from the others: nothing is lost, and nothing may fail any more.
     Degraded(usize),
     /// What superblocks say against it.
-    Forced(String),
+    Forced(Text),
     /// A member is older than the rest: what was written since is lost in part.
     Stale {
         /// The member.
@@ -162,7 +164,7 @@ pub enum OtherContent {
     /// It has no superblock, and a mark of this kind from so many bytes on, as a member may.
     Displaced(u64, &'static str),
     /// Its superblock cannot be read: why.
-    Damaged(String),
+    Damaged(Text),
     /// Nothing is known of it.
     Nothing,
 }
@@ -183,18 +185,20 @@ pub fn rescue(
     for source in sources {
         match search.pieces(source) {
             Ok(found) => pieces.extend(found),
-            Err(error) => search.report.notes.push(error.to_string()),
+            Err(error) => search.report.notes.push(error.into()),
         }
     }
     if pieces.is_empty() {
         let reason = search.report.notes.into_iter().next();
-        return Err(Error::failed(reason.unwrap_or_else(|| "nothing was named".to_owned())));
+        return Err(Error::failed(reason.unwrap_or_else(|| catalogue::NOTHING_NAMED.into())));
     }
     let is_alone = pieces.len() == 1;
     let damaged = search.damaged(&pieces);
     let found = find(guard, &pieces);
-    let is_damaged =
-        |text: &String| damaged.iter().any(|(source, _)| text.starts_with(&source.to_string()));
+    let is_damaged = |text: &Text| {
+        let text = text.english();
+        damaged.iter().any(|(source, _)| text.starts_with(&source.to_string()))
+    };
     search.report.notes.extend(found.passed_over.iter().filter(|text| !is_damaged(text)).cloned());
     let mut loose: Vec<MemberSource> = found.without.clone();
     loose.extend(damaged.iter().map(|(source, _)| source.clone()));
@@ -240,12 +244,15 @@ impl Search<'_> {
             return Ok(looked.into_iter().map(|examined| examined.source).collect());
         }
         let region = source.open(self.guard, Purpose::Image)?;
-        let displaced = displaced::members(source, &region)
-            .map_err(|error| Error::from_io(format_args!("{source}: reading it"), &error))?;
+        let displaced = displaced::members(source, &region).map_err(|error| {
+            Error::from_io(statement!(catalogue::READING_IT, source = source), &error)
+        })?;
         if !displaced.is_empty() {
             let at = displaced.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            self.report.notes.push(format!(
-                "{source}: a superblock is where no table of partitions has one: {at}"
+            self.report.notes.push(statement!(
+                catalogue::SUPERBLOCK_DISPLACED,
+                source = source,
+                at = at
             ));
             return Ok(displaced);
         }
@@ -253,12 +260,16 @@ impl Search<'_> {
     }
 
     /// Those whose superblock is there and cannot be decoded.
-    fn damaged(&self, pieces: &[MemberSource]) -> Vec<(MemberSource, String)> {
+    fn damaged(&self, pieces: &[MemberSource]) -> Vec<(MemberSource, Text)> {
         let all = pieces.iter().filter_map(|source| super::examine(self.guard, source).ok());
         all.filter(|examined| examined.found.is_empty())
             .filter_map(|examined| {
                 let (version, problem) = examined.damaged.first()?;
-                let text = format!("its superblock of version {version} is damaged: {problem}");
+                let text = statement!(
+                    catalogue::ITS_SUPERBLOCK_DAMAGED,
+                    version = version.to_string(),
+                    problem = problem.to_string()
+                );
                 Some((examined.source, text))
             })
             .collect()
@@ -329,7 +340,7 @@ impl Search<'_> {
         found.is_sound().then(|| array_of(&found, members))
     }
 
-    fn other(&mut self, source: &MemberSource, damage: Option<String>, is_alone: bool) {
+    fn other(&mut self, source: &MemberSource, damage: Option<Text>, is_alone: bool) {
         let offset = source
             .open(self.guard, Purpose::Image)
             .ok()
@@ -374,7 +385,7 @@ impl Search<'_> {
                     let found = find_signature(&view, view.size_bytes()).ok().flatten();
                     way.holds = found.or(way.holds);
                 }
-                Err(error) => array.way = Err(vec![error.to_string()]),
+                Err(error) => array.way = Err(vec![Text::from(error)]),
             }
         }
     }
@@ -399,7 +410,7 @@ fn array_of(
     };
     let mut list: Vec<RescuedMember> = best.order.iter().enumerate().map(placed).collect();
     if let Some(foreign) = best.foreign.and_then(|foreign| members[foreign].as_ref()) {
-        let reason = format!("{foreign}: it does not belong to the others");
+        let reason = statement!(catalogue::DOES_NOT_BELONG, source = foreign.to_string());
         list.push(RescuedMember {
             slot: None,
             source: Some(foreign.to_string()),
@@ -464,11 +475,11 @@ fn by_superblocks(group: &Group) -> RescuedArray {
 }
 
 /// As a start opens it, by force if need be.
-fn as_recorded(group: &Group) -> Result<OpeningWay, Vec<String>> {
+fn as_recorded(group: &Group) -> Result<OpeningWay, Vec<Text>> {
     let opening = |force| AssemblyOptions { read_only: true, overlay: None, force };
     let stack = group.stack(opening(false)).map(|stack| (stack, false));
     let stack = stack.or_else(|_| group.stack(opening(true)).map(|stack| (stack, true)));
-    let (stack, forced) = stack.map_err(|error| vec![error.to_string()])?;
+    let (stack, forced) = stack.map_err(|error| vec![Text::from(error)])?;
     let mut losses = Vec::new();
     if let Ok(assembly) = &group.assembly {
         let reasons = match &assembly.start {
@@ -480,7 +491,7 @@ fn as_recorded(group: &Group) -> Result<OpeningWay, Vec<String>> {
             }
             _ => Vec::new(),
         };
-        losses.extend(reasons.iter().map(|reason| RescueLoss::Forced(reason.to_string())));
+        losses.extend(reasons.iter().map(|reason| RescueLoss::Forced(reason.clone())));
         let absent = assembly.degraded_count();
         losses.extend((absent > 0).then_some(RescueLoss::Degraded(absent)));
     }
@@ -515,11 +526,10 @@ fn in_slices(group: &Group) -> Option<(Assembly, OpeningWay)> {
     let stack = slices(&assembly, &sources)?;
     let count = absent(&assembly).len();
     losses.extend((count > 0).then_some(RescueLoss::Degraded(count)));
-    losses.extend((!assembly.clean && count > 0).then(|| {
-        RescueLoss::Forced(
-            "it was being written to: what is missing may read wrong there".to_owned(),
-        )
-    }));
+    losses.extend(
+        (!assembly.clean && count > 0)
+            .then(|| RescueLoss::Forced(catalogue::WAS_BEING_WRITTEN.into())),
+    );
     Some((assembly, OpeningWay { stack, losses, holds: None }))
 }
 
@@ -633,7 +643,7 @@ fn members_of(group: &Group, assembly: &Assembly) -> Vec<RescuedMember> {
             None if assembly.journals.contains(&candidate) => MemberFinding::Journal,
             None => {
                 let own = &group.candidates[candidate].name;
-                MemberFinding::LeftOut(format!("{own}: another one claims its place too"))
+                MemberFinding::LeftOut(statement!(catalogue::CLAIMED_BY_ANOTHER, own = own))
             }
         };
         list.push(RescuedMember { slot: None, source: name(candidate), state });
@@ -641,7 +651,7 @@ fn members_of(group: &Group, assembly: &Assembly) -> Vec<RescuedMember> {
     list
 }
 
-fn all_left_out(group: &Group, reason: &str) -> Vec<RescuedMember> {
+fn all_left_out(group: &Group, reason: &Text) -> Vec<RescuedMember> {
     let left_out = |candidate: &Candidate| RescuedMember {
         slot: None,
         source: Some(candidate.name.clone()),

@@ -772,7 +772,7 @@ fn a_damaged_superblock_is_not_an_absent_one() {
         let examined = mdtools::examine(&guard, &MemberSource::from(path.clone())).expect("read");
         assert!(examined.found.is_empty() && examined.damaged.len() == 1, "{examined:?}");
         let said = examined.no_superblock_text();
-        assert!(said.contains("its superblock of version 1.2 is damaged"), "{said}");
+        assert!(said.english().contains("its superblock of version 1.2 is damaged"), "{said}");
         let found = mdtools::find(&guard, &members.paths);
         assert!(found.without.is_empty(), "{:?}", found.without);
         assert_eq!(found.passed_over, [said]);
@@ -1108,7 +1108,11 @@ fn a_second_name_of_a_member_is_passed_over() {
         (found.groups.len(), found.groups[0].sources.len(), found.passed_over.len()),
         (1, 3, 1)
     );
-    assert!(found.passed_over[0].contains("are the same file"), "{:?}", found.passed_over);
+    assert!(
+        found.passed_over[0].english().contains("are the same file"),
+        "{:?}",
+        found.passed_over
+    );
 }
 
 fn held(paths: &[PathBuf]) -> Vec<Option<Vec<u8>>> {

@@ -578,7 +578,9 @@ fn wrong(set: &BrokenSet, outcome: Outcome) -> Option<String> {
     let [array] = &report.arrays[..] else { return Some(said) };
     let way = match (&array.way, outcome) {
         (Err(reasons), Refused(text)) => {
-            return (!reasons.join("; ").contains(text) || reasons.is_empty()).then_some(said);
+            return (!words::Text::joined(reasons, "; ").english().contains(text)
+                || reasons.is_empty())
+            .then_some(said);
         }
         (Err(_), _) | (Ok(_), Refused(_)) => return Some(said),
         (Ok(way), _) => way,

@@ -14,10 +14,12 @@ mod outcome;
 mod table;
 
 use results::Clock;
+use words::{Text, statement};
 
 use self::outcome::{Figure, Outcome, PHASES, Setting, is_too_short, seconds};
 use self::table::Table;
 use super::{ImportedResult, ResultAtLine};
+use crate::format::catalogue;
 
 /// Name of the suite.
 const SUITE: &str = "bonnie";
@@ -35,7 +37,7 @@ impl Reader {
     ///
     /// # Errors
     /// A line that is cut off, or a table in which it cannot be told what is whose.
-    pub(super) fn take(&mut self, number: usize, line: &str) -> Result<bool, String> {
+    pub(super) fn take(&mut self, number: usize, line: &str) -> Result<bool, Text> {
         let fields: Vec<&str> =
             line.trim_start_matches('>').trim().split(',').map(str::trim).collect();
         // Versions 2 and 1.9x print a head line first.
@@ -52,9 +54,10 @@ impl Reader {
         let is_cut = fields[0].starts_with("1.9") && fields.len() > 2;
         let values = fields.iter().skip(1).filter(|field| is_value(field)).count();
         if is_cut || (values >= 16 && values + 4 >= fields.len()) {
-            return Err(format!(
-                "line {number}: it has {} fields; bonnie++ writes 27, 48 or 50",
-                fields.len()
+            return Err(statement!(
+                catalogue::BONNIE_FIELDS,
+                number = number,
+                count = fields.len()
             ));
         }
         if let Some(table) = Table::begun(line) {

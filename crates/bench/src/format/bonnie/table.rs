@@ -16,7 +16,10 @@
 //! Version 2.00 writes units behind its rates (`530k`, `45.3m`), and in the table of files their
 //! number where the rate belongs.
 
+use words::{Text, statement};
+
 use super::outcome::{Figure, Outcome, PHASES, is_too_short, seconds};
+use crate::format::catalogue;
 
 /// A table as far as it was read.
 pub(super) struct Table {
@@ -60,7 +63,7 @@ impl Table {
     ///
     /// # Errors
     /// A line of figures of which it cannot be told which phases they are of.
-    pub(super) fn take(&mut self, number: usize, line: &str) -> Result<bool, String> {
+    pub(super) fn take(&mut self, number: usize, line: &str) -> Result<bool, Text> {
         let line = unquoted(line);
         let words: Vec<&str> = line.split_whitespace().collect();
         if line.contains("Sequential Create-") || line.contains("-Create--") {
@@ -91,10 +94,7 @@ impl Table {
             return Ok(false);
         }
         if ![8, 12].contains(&figures) || words.len() != named + figures {
-            return Err(format!(
-                "line {number}: of this table of bonnie++ it cannot be told which figures are of \
-                which phases; its line of CSV says it (bonnie++ -q prints nothing else)"
-            ));
+            return Err(statement!(catalogue::BONNIE_TABLE, number = number));
         }
         self.figures(&words, named);
         Ok(true)

@@ -13,9 +13,10 @@ use std::time::Duration;
 use regex_lite::Regex;
 use results::{BetterDirection, better_of};
 use serde_json::Value;
-use words::Text;
+use words::{Text, statement};
 
 use super::formats::{self, OutputFormat};
+use crate::suite::catalogue;
 use crate::suite::program::{Output, number};
 
 /// Units that a program may print, and what they are in base units.
@@ -81,7 +82,7 @@ impl FigureList {
         for (index, figure) in rows.iter().enumerate() {
             let same = |other: &&Figure| other.row == figure.row || other.metric == figure.metric;
             if rows[..index].iter().any(|other| same(&other)) {
-                return Err(format!("two figures are called `{}`", figure.row).into());
+                return Err(statement!(catalogue::TWO_FIGURES, row = &figure.row));
             }
         }
         Ok(wanted)
@@ -135,24 +136,15 @@ fn spoken(name: &str) -> String {
 fn entry(line: &str) -> Result<Entry, Text> {
     let (name, mut rest) = word(line);
     if rest.is_empty() {
-        let format = formats::find(name).ok_or_else(|| {
-            format!(
-                "no format of that name is known; there are {}, or NAME [lower|higher] [in UNIT] \
-                json PATH or regex EXPRESSION",
-                formats::names()
-            )
-        })?;
+        let format = formats::find(name)
+            .ok_or_else(|| statement!(catalogue::NO_FIGURE_FORMAT, names = formats::names()))?;
         return Ok(Entry::Format(format));
     }
     let is_plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
     if !name.starts_with(|letter: char| letter.is_ascii_lowercase())
         || !name.chars().all(|letter| is_plain(letter) || letter == '_')
     {
-        return Err(format!(
-            "`{name}` is no name of a figure: small letters, digits and `_`, ending in the base \
-            unit (commits_per_second, flush_seconds)"
-        )
-        .into());
+        return Err(statement!(catalogue::NO_FIGURE_NAME, name = name));
     }
     let mut better = match name {
         _ if name.ends_with("_per_second") => Some(BetterDirection::Higher),
@@ -169,18 +161,19 @@ fn entry(line: &str) -> Result<Entry, Text> {
                 let (unit, after) = word(after);
                 let known = UNITS.iter().find(|(known, _)| *known == unit);
                 let names = || UNITS.map(|(name, _)| name).join(", ");
-                factor = known.ok_or_else(|| format!("unit `{unit}`: expected {}", names()))?.1;
+                factor = known
+                    .ok_or_else(|| {
+                        statement!(catalogue::FIGURE_UNIT, unit = unit, names = names())
+                    })?
+                    .1;
                 rest = after;
                 continue;
             }
             "json" | "regex" if after.is_empty() => {
-                return Err(format!("nothing behind `{found}`").into());
+                return Err(statement!(catalogue::NOTHING_BEHIND, found = found));
             }
             "json" | "regex" => {
-                let better = better.ok_or(
-                    "say `lower` or `higher` behind its name: which is better cannot be told from \
-                    it",
-                )?;
+                let better = better.ok_or(catalogue::SAY_WHICH_IS_BETTER)?;
                 let source = if found == "json" {
                     Source::Json(pointer(after)?)
                 } else {
@@ -191,10 +184,7 @@ fn entry(line: &str) -> Result<Entry, Text> {
                 return Ok(Entry::Own(OwnFigure { name: name.to_owned(), better, factor, source }));
             }
             _ => {
-                return Err(format!(
-                    "`{found}`: expected lower, higher, in UNIT, json PATH or regex EXPRESSION"
-                )
-                .into());
+                return Err(statement!(catalogue::FIGURE_WORD, found = found));
             }
         }
         rest = after;
@@ -212,9 +202,7 @@ fn pointer(text: &str) -> Result<String, Text> {
     if text.starts_with('/') {
         return Ok(text.to_owned());
     }
-    let bad = || {
-        format!("`{text}`: expected a path such as $.jobs[0].read.iops, or a pointer /jobs/0/read")
-    };
+    let bad = || statement!(catalogue::JSON_PATH, text = text);
     let mut rest = text.strip_prefix('$').ok_or_else(bad)?;
     let mut pointer = String::new();
     while !rest.is_empty() {
@@ -247,9 +235,19 @@ impl OwnFigure {
                 match document.pointer(pointer) {
                     Some(Value::Number(number)) => number.to_string().into(),
                     Some(Value::String(text)) => text.clone().into(),
-                    Some(_) => return Err(format!("{}: {pointer} is no number", self.name).into()),
+                    Some(_) => {
+                        return Err(statement!(
+                            catalogue::POINTER_NO_NUMBER,
+                            name = &self.name,
+                            pointer = pointer
+                        ));
+                    }
                     None => {
-                        return Err(format!("{}: {pointer} is not in its output", self.name).into());
+                        return Err(statement!(
+                            catalogue::POINTER_MISSING,
+                            name = &self.name,
+                            pointer = pointer
+                        ));
                     }
                 }
             }
@@ -257,7 +255,11 @@ impl OwnFigure {
                 let last = |text| regex.captures_iter(text).last();
                 let matched = last(&output.out).or_else(|| last(&output.err));
                 let matched = matched.ok_or_else(|| {
-                    format!("{}: nothing in its output matches {}", self.name, regex.as_str())
+                    statement!(
+                        catalogue::NOTHING_MATCHES,
+                        name = &self.name,
+                        expression = regex.as_str()
+                    )
                 })?;
                 let group = matched.get(1).or_else(|| matched.get(0));
                 group.map_or("", |group| group.as_str()).into()

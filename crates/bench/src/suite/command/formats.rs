@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::time::Duration;
+use words::{Text, statement};
 
 use regex_lite::Regex;
-use words::Text;
 
 use crate::format::fio;
+use crate::suite::catalogue;
 use crate::suite::program::{Output, number};
 
 /// A format that is known.
@@ -66,7 +67,7 @@ fn with(figures: Figures, metric: &str, program: &str) -> Result<Figures, Text> 
     if figures.contains_key(metric) {
         Ok(figures)
     } else {
-        Err(format!("its output has no figure of {program}'s ({metric})").into())
+        Err(statement!(catalogue::NO_FIGURE_OF, program = program, metric = metric))
     }
 }
 
@@ -142,13 +143,9 @@ fn fio_json(output: &Output, _: Duration) -> Result<Figures, Text> {
     let mut groups: Vec<u64> = jobs.iter().filter_map(|job| job["groupid"].as_u64()).collect();
     groups.dedup();
     if groups.len() > 1 {
-        return Err(
-            "fio ran several groups, one after the other: `suite = \"fio\"` makes a row of \
-            each"
-                .into(),
-        );
+        return Err(catalogue::SEVERAL_GROUPS.into());
     }
-    let figures = fio::group(jobs).map_err(|why| Text::from(why).at("fio's output"))?;
+    let figures = fio::group(jobs).map_err(|why| Text::from(why).at(catalogue::FIO_OUTPUT))?;
     with(figures, THROUGHPUT, "fio")
 }
 

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use block::{Error, ErrorKind, Traffic};
 use results::{BetterDirection, Doubt, Group};
-use words::Text;
+use words::{Text, statement};
 
 use self::figures::FigureList;
 use super::folder::{Needs, WorkFolder};
@@ -29,6 +29,7 @@ use super::{
     WorkDone,
 };
 use crate::latency::Latency;
+use crate::suite::catalogue;
 
 /// Name of the suite.
 pub const NAME: &str = "command";
@@ -110,7 +111,7 @@ pub static SUITE: Suite = Suite {
 
 fn check_run(text: &str) -> Result<(), Text> {
     if text.trim().is_empty() {
-        return Err("name the command, for example \"tar xf /src/linux.tar\"".into());
+        return Err(catalogue::NAME_THE_COMMAND.into());
     }
     Ok(())
 }
@@ -123,12 +124,12 @@ fn check_figures(text: &str) -> Result<(), Text> {
     FigureList::parse(text).map(|_| ())
 }
 
-fn environment(text: &str) -> Result<Vec<(String, String)>, String> {
+fn environment(text: &str) -> Result<Vec<(String, String)>, Text> {
     let pair = |line: &str| {
         let (name, value) = line
             .split_once('=')
             .filter(|(name, _)| !name.is_empty())
-            .ok_or_else(|| format!("`{line}`: expected NAME=VALUE, one a line"))?;
+            .ok_or_else(|| statement!(catalogue::ENVIRONMENT_LINE, line = line))?;
         Ok((name.to_owned(), value.to_owned()))
     };
     text.lines().map(str::trim).filter(|line| !line.is_empty()).map(pair).collect()
@@ -190,11 +191,9 @@ impl CommandSite {
                 Ok(CommandSite::Folder(WorkFolder::new(&parent, suite, &Needs::default())?))
             }
             (Target::Device(_), Some(path)) => Ok(CommandSite::Device(absolute(path)?)),
-            (Target::Device(_), None) => Err(Error::new(
-                ErrorKind::Unsupported,
-                "other programs cannot open this stack: give it a file system, or name a file, a \
-                block device, or a guest",
-            )),
+            (Target::Device(_), None) => {
+                Err(Error::new(ErrorKind::Unsupported, catalogue::STACK_NOT_OPENED))
+            }
         }
     }
 
@@ -220,13 +219,13 @@ impl CommandSite {
     /// When it asks for a folder on a device, or for a device in a folder.
     pub(super) fn put_in(&self, text: &str, quote: fn(&str) -> String) -> Result<String, Error> {
         let (own, other, is) = match self {
-            CommandSite::Folder(_) => (FOLDER, DEVICE, "a folder"),
-            CommandSite::Device(_) => (DEVICE, FOLDER, "a device"),
+            CommandSite::Folder(_) => (FOLDER, DEVICE, catalogue::FOLDER_NAMED),
+            CommandSite::Device(_) => (DEVICE, FOLDER, catalogue::DEVICE_NAMED),
         };
         if text.contains(other) {
             return Err(Error::new(
                 ErrorKind::Invalid,
-                format!("{other} is in the text, and the target is {is}: write {own}"),
+                statement!(catalogue::WRITE_OWN, other = other, is = is, own = own),
             ));
         }
         Ok(text.replace(own, &quote(&self.path().to_string_lossy())))

@@ -209,9 +209,8 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
             let phase = group.phase();
             let next = session.measure(&phase, run, |session| {
                 let Some(ran) = fio.run(&fio.jobs(group), session)? else { return Ok(None) };
-                let failed = |text: String| {
-                    Error::new(ErrorKind::Other, format!("{text}{}", ran.output.shown()))
-                };
+                let failed =
+                    |text: words::Text| Error::new(ErrorKind::Other, text.and(ran.output.shown()));
                 if clients.is_empty() {
                     let flush = program::sync(place.path(), session)?;
                     let flush = phase.writes.then_some(flush);
@@ -219,7 +218,7 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
                 }
                 of_clients(&ran.output, &clients)
                     .map(Some)
-                    .map_err(|text| Error::new(ErrorKind::Other, format!("fio: {text}")))
+                    .map_err(|text| Error::new(ErrorKind::Other, text.at("fio")))
             })?;
             if next == AfterPhase::Stop {
                 return Ok(());
@@ -338,7 +337,7 @@ impl<'a> Fio<'a> {
 }
 
 /// What fio says that its clients did.
-fn of_clients(output: &Output, clients: &[Client]) -> Result<WorkDone, String> {
+fn of_clients(output: &Output, clients: &[Client]) -> Result<WorkDone, words::Text> {
     let ClientTotals { jobs, finished: [first, last] } = clients::joined(&output.json()?, clients)?;
     let mut done = done_of(&jobs, None)?;
     let told = done.told.get_or_insert_default();
@@ -355,12 +354,12 @@ fn of_clients(output: &Output, clients: &[Client]) -> Result<WorkDone, String> {
 }
 
 /// What fio says that it did.
-fn done(output: &Output, flush: Option<Duration>) -> Result<WorkDone, String> {
+fn done(output: &Output, flush: Option<Duration>) -> Result<WorkDone, words::Text> {
     let document = output.json()?;
     done_of(document["jobs"].as_array().map_or(&[][..], Vec::as_slice), flush)
 }
 
-fn done_of(jobs: &[Json], flush: Option<Duration>) -> Result<WorkDone, String> {
+fn done_of(jobs: &[Json], flush: Option<Duration>) -> Result<WorkDone, words::Text> {
     let mut told = fio::group(jobs)?;
     let sides = || {
         let of = |job: &'_ Json| ["read", "write", "trim"].map(|side| job[side].clone());

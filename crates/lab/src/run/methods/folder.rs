@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use host::Error;
 use reactor::Reactor;
+use words::statement;
 
 use super::method::{Method, RowGroup, VisitResult, Work};
+use crate::catalogue;
 use crate::run::rows::OpenedTarget;
 use crate::run::visits::Visit;
 use crate::run::workload_result::VisitFailure;
@@ -21,7 +23,7 @@ impl Method for InFolder {
     fn open(work: &mut Work<'_, '_, '_>, visit: &Visit<'_>) -> Result<InFolder, VisitFailure> {
         let stack = &visit.cell.stack;
         let folder = stacks::folder_of(stack)
-            .ok_or_else(|| Error::failed(format!("{stack}: it is no folder")))?;
+            .ok_or_else(|| Error::failed(statement!(catalogue::IS_NO_FOLDER, stack = stack)))?;
         let reactor = Reactor::wall()?;
         work.visits.rest(&reactor)?;
         Ok(InFolder { folder, reactor })

@@ -14,6 +14,7 @@ use host::Error;
 use results::WorkTarget;
 
 use super::method::{GuestEnd, Method, RowGroup, VisitResult, Work};
+use crate::catalogue;
 use crate::order;
 use crate::plan::suite;
 use crate::run::in_guest::{self, Job};
@@ -73,7 +74,7 @@ impl Method for InGuest {
 fn boot(work: &mut Work<'_, '_, '_>, visit: &Visit<'_>) -> Result<(), Error> {
     let visits = &*work.visits;
     let Some(worker) = work.resources.worker else {
-        return Err(Error::failed("nothing was named that measures inside a guest"));
+        return Err(Error::failed(catalogue::NOTHING_IN_GUEST));
     };
     let most = std::thread::available_parallelism().map_or(1, usize::from);
     let (plan, block, first) = (visits.plan(), visit.block, visit.position);

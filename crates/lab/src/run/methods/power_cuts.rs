@@ -3,6 +3,7 @@
 use host::Error;
 
 use super::method::{Method, RowGroup, VisitResult, Work};
+use crate::catalogue;
 use crate::pull::run_apart;
 use crate::run::visits::Visit;
 use crate::run::workload_result::{VisitFailure, WorkloadResult};
@@ -52,7 +53,7 @@ fn pull(
     let options =
         pull_rows::options(plan, row, visit.cell, visit.block, work.resources.opener.folder)?;
     let Some(program) = work.resources.puller else {
-        return Err(Error::failed("nothing was named that makes power cuts"));
+        return Err(Error::failed(catalogue::NOTHING_CUTS));
     };
     let mut tell = |text: &str| tracing::debug!("{text}");
     let limit = limit::limit_of(plan, &[workload], visit.cell);

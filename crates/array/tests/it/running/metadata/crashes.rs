@@ -151,7 +151,7 @@ fn start_again(
             || whole.start != Startability::Ready)
     {
         let left_out: Vec<_> = whole.left_out.iter().map(|left| left.reason.clone()).collect();
-        return Err(no_such(format!("{}: {}", whole.start, left_out.join("; "))));
+        return Err(no_such(format!("{}: {}", whole.start, words::Text::joined(left_out, "; "))));
     }
     let sits = |slot: &array::md::Slot| slot.present().map(|place| place.candidate);
     if whole.slots.iter().any(|slot| matches!(slot, array::md::Slot::Recovering { .. })) {

@@ -1,11 +1,8 @@
-//! What the options of the first help's verbs mean, in Japanese. Options of other verbs are
-//! explained in English.
+//! What the options of the verbs that the first help lists mean, in Japanese.
 
-use clap::Arg;
+use super::VerbOptions;
 
-/// Options by the path of their verb, each by its name without dashes, or by what stands for its
-/// value where it has none.
-const OPTIONS: [(&str, &[(&str, &str)]); 17] = [
+pub(super) const OPTIONS: &[VerbOptions] = &[
     (
         "check",
         &[(
@@ -373,90 +370,3 @@ const OPTIONS: [(&str, &[(&str, &str)]); 17] = [
         ],
     ),
 ];
-
-/// Options that mean the same to every verb that has them.
-const SHARED: [(&str, &str); 3] = [
-    ("erase", "このシリアル番号のディスクの消去に同意します(ディスクごとに 1 回)"),
-    (
-        "erase-signature",
-        "署名(ファイルシステム、md、LVM など)のあるファイルやディスクの上書きに同意します",
-    ),
-    (
-        "allow-device",
-        "ループデバイスなど、シリアル番号のないブロックデバイスの消去に同意します(デバイスごとに 1 回)",
-    ),
-];
-
-/// What messages call an option: its name, or what stands for its value.
-fn key(option: &Arg) -> String {
-    let value =
-        || option.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
-    option.get_long().map(str::to_owned).or_else(value).unwrap_or_default()
-}
-
-/// An option of a verb with what it means in Japanese, where that is known.
-pub(crate) fn in_japanese(option: Arg, path: &str) -> Arg {
-    let own = OPTIONS.iter().find(|(verb, _)| *verb == path).map_or(&[][..], |(_, own)| own);
-    let key = key(&option);
-    match own.iter().chain(&SHARED).find(|(known, _)| *known == key) {
-        Some((_, text)) => option.help(*text).long_help(*text),
-        None => option,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::{Command, CommandFactory};
-
-    use super::*;
-
-    fn verb(path: &str) -> Command {
-        let command = crate::first_help::in_japanese(crate::arguments::Arguments::command());
-        path.split(' ').fold(command, |command, name| {
-            let below = command.get_subcommands().find(|verb| verb.get_name() == name);
-            below.unwrap_or_else(|| panic!("there is no verb {path}")).clone()
-        })
-    }
-
-    fn is_known(path: &str, key: &str) -> bool {
-        let own = OPTIONS.iter().filter(|(verb, _)| *verb == path).flat_map(|(_, own)| *own);
-        own.chain(&SHARED).any(|(known, _)| *known == key)
-    }
-
-    /// Every option that these verbs show, and no other, has a text in Japanese.
-    #[test]
-    fn each_option_of_these_verbs_is_explained_in_japanese() {
-        for (path, own) in OPTIONS {
-            let verb = verb(path);
-            let shown = verb.get_arguments().filter(|option| !option.is_hide_set());
-            let shown: Vec<String> = shown.map(key).filter(|key| key != "help").collect();
-            for key in &shown {
-                assert!(is_known(path, key), "{path}: {key} has no text in Japanese");
-            }
-            for (key, _) in own {
-                assert!(shown.iter().any(|it| it == key), "{path} has no option {key}");
-            }
-        }
-        assert!(!is_known("check", "planted"));
-        let text = verb("run").render_long_help().to_string();
-        assert!(text.contains("プランのファイル") && !text.contains("The plan file"), "{text}");
-    }
-
-    /// The verbs are those of the first help with options, and those below them but for arrays'.
-    #[test]
-    fn these_are_the_verbs_of_the_first_help() {
-        let command = crate::arguments::Arguments::command();
-        for first in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
-            let below = first.get_subcommands().filter(|verb| verb.get_name() != "help");
-            let below = below.filter(|_| first.get_name() != "array");
-            let below = below.map(|verb| format!("{} {}", first.get_name(), verb.get_name()));
-            for path in std::iter::once(first.get_name().to_owned()).chain(below) {
-                let has_options = verb(&path)
-                    .get_arguments()
-                    .any(|option| !option.is_hide_set() && key(option) != "help");
-                let is_here = OPTIONS.iter().any(|(known, _)| *known == path);
-                assert_eq!(has_options, is_here, "{path}");
-            }
-        }
-    }
-}
