@@ -21,7 +21,7 @@ use rustix::fs::SeekFrom;
 use rustix::time::{ClockId, clock_gettime};
 use stack::{Member, Stack};
 
-use crate::run::audited;
+use crate::run::audit_ratios;
 use host::system::{self, DeviceNumber};
 
 /// Sectors of `/proc/diskstats`, whatever the device's own are.
@@ -178,8 +178,8 @@ impl TargetMeter {
     /// copies on, and each byte is written as often as the levels say.
     #[must_use]
     pub fn stack(layout: &Node, stack: &Stack) -> TargetMeter {
-        let leaves = audited::without_stores(layout, &stack.members, Leaf::new);
-        TargetMeter { copies: audited::copies(layout), ..TargetMeter::new(Source::Leaves(leaves)) }
+        let leaves = audit_ratios::without_stores(layout, &stack.members, Leaf::new);
+        TargetMeter { copies: audit_ratios::copies(layout), ..TargetMeter::new(Source::Leaves(leaves)) }
     }
 
     /// For whatever is counted elsewhere.

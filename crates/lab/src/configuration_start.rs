@@ -22,7 +22,7 @@ use serve::Settings;
 use crate::catalogue;
 use crate::cell::values::{Consistency, Metadata, Switch};
 use crate::cell::{Axes, Cell, CellFileSystem, Level, shown};
-use crate::run::audited::without_stores;
+use crate::run::audit_ratios::without_stores;
 use crate::stacks::{self, Leaf, leaves, map_leaves};
 use words::statement;
 

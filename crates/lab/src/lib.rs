@@ -19,7 +19,7 @@ pub mod configuration_start;
 mod estimate;
 pub mod import;
 mod merge;
-mod now;
+mod run_status;
 pub mod order;
 pub mod originals;
 pub mod pack;
@@ -32,7 +32,7 @@ mod shard;
 pub mod slurm;
 mod stacks;
 pub mod watch;
-mod whole;
+mod shard_set;
 
 pub use cell::open_cell;
 pub use estimate::TimeLeft;

@@ -8,7 +8,7 @@ use results::{Host, MACHINES_MIN, Run};
 
 use crate::catalogue;
 use crate::shard::{self, Shard};
-use crate::{run, whole};
+use crate::{run, shard_set};
 use words::statement;
 
 /// What shards were joined to.
@@ -61,7 +61,7 @@ fn named(folders: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut named = Vec::new();
     for folder in folders {
         let is_run = folder.join(run::PLAN).exists();
-        let within = if is_run { Vec::new() } else { whole::folders(folder)? };
+        let within = if is_run { Vec::new() } else { shard_set::folders(folder)? };
         if within.is_empty() {
             named.push(folder.clone());
         }

@@ -17,13 +17,13 @@ use results::course::Course;
 use results::{Configuration, Run};
 use serde::Serialize;
 
-use crate::now::told;
+use crate::run_status::told;
 use crate::run::{self, COURSE, PLAN, PROGRESS, TRIALS};
 use crate::shard;
-use crate::whole::ShardSet;
+use crate::shard_set::ShardSet;
 
-pub use crate::now::{RunPosition, Stage, tell, tell_no_more, worker};
-pub use crate::whole::ShardState;
+pub use crate::run_status::{RunPosition, Stage, tell, tell_no_more, worker};
+pub use crate::shard_set::ShardState;
 
 /// A run at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -10,7 +10,7 @@ use reactor::Reactor;
 use results::{Clock, Configuration, WorkTarget};
 use serve::OpenStack;
 
-use super::ahead::{Crew, UnitReceiver};
+use super::lookahead::{Crew, UnitReceiver};
 use super::members::Members;
 use super::methods::{self, BootedGuests, Work};
 use super::observer::{Observer, RunEnd};

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serve::ServeWith;
 use words::{Text, statement};
 
-use super::{attached, earlier};
+use super::{mounted_export, old_plans};
 use crate::catalogue;
 use crate::record::{NO_LINK, Record};
 use crate::shard::Part;
@@ -185,7 +185,7 @@ pub(super) fn undo_siblings(folder: &Path, serve_with: Option<&ServeWith>) -> Ve
         siblings.filter(|sibling| journal::exists(sibling) && sibling.join(PLAN).exists());
     let undo = |sibling: PathBuf| match Record::open(&sibling.join(TRIALS)) {
         Ok((_lock, _)) => {
-            let mut notes = attached::end_left_behind(serve_with, &sibling);
+            let mut notes = mounted_export::end_left_behind(serve_with, &sibling);
             notes.extend(journal::undo_left_behind(&sibling));
             notes
         }
@@ -265,7 +265,7 @@ pub(super) fn add_note(folder: &Path, text: &str) -> Result<(), Error> {
 }
 
 pub(super) fn read_plan(folder: &Path) -> Result<Plan, Error> {
-    let plan = earlier::plan(read_json(folder, PLAN)?)
+    let plan = old_plans::plan(read_json(folder, PLAN)?)
         .map_err(|error| damaged(&folder.join(PLAN), &error))?;
     if plan.schema != 1 {
         return Err(Error::usage(statement!(catalogue::OTHER_SCHEMA, schema = plan.schema))

@@ -40,7 +40,7 @@ use serve::OpenStack;
 use stack::Models;
 use words::{Text, statement};
 
-use super::audited;
+use super::audit_ratios;
 use super::rows::{Files, found_of};
 use super::workload_result::WorkloadResult;
 use crate::audit::TargetMeter;
@@ -123,7 +123,7 @@ impl Job {
     ) -> Result<Job, Error> {
         let axes = &cell.axes;
         let node = axes.sized(&cell.stack);
-        let copies = if axes.is_by_md() { audited::copies(&node) } else { 1.0 };
+        let copies = if axes.is_by_md() { audit_ratios::copies(&node) } else { 1.0 };
         // Arrays of the guest's own are made of disks that are used whole.
         let (disks, md, serving) = match (node, axes.md_text()) {
             (Node::Layer { children, .. }, Some(md)) => {
@@ -261,7 +261,7 @@ impl Job {
                 copies: self.copies,
                 ..Facts::default()
             };
-            found.metrics.extend(audited::ratios(&facts));
+            found.metrics.extend(audit_ratios::ratios(&facts));
             found.flags.extend(audit::judge(&facts));
         }
         (said.phase, found)

@@ -20,10 +20,10 @@
 //! stack once, and each suite prepares its content once before its tests; trials that a resumed run
 //! finds recorded are not repeated.
 
-mod ahead;
-pub(crate) mod attached;
-pub(crate) mod audited;
-mod earlier;
+mod lookahead;
+pub(crate) mod mounted_export;
+pub(crate) mod audit_ratios;
+mod old_plans;
 mod execute;
 mod fill;
 mod folder;
@@ -37,7 +37,7 @@ mod resources;
 mod rows;
 mod visits;
 mod workload_result;
-mod written;
+mod write_tally;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
@@ -264,7 +264,7 @@ pub fn end_left_behind(folder: &Path, serve_with: &ServeWith) -> Result<Vec<Stri
     let folder = host::files::absolute(folder)?;
     // Whoever works on it holds this.
     let _record = Record::open(&folder.join(TRIALS))?;
-    let ended = attached::end_left_behind(Some(serve_with), &folder);
+    let ended = mounted_export::end_left_behind(Some(serve_with), &folder);
     Ok(ended.into_iter().chain(journal::undo_left_behind(&folder)).collect())
 }
 
@@ -322,7 +322,7 @@ pub fn resume(
     if !options.budget.is_empty() {
         raise_budget(&plan, &mut steps, &options.budget)?;
     }
-    let ended = attached::end_left_behind(options.serve_with.as_ref(), &folder);
+    let ended = mounted_export::end_left_behind(options.serve_with.as_ref(), &folder);
     let notes = lines.note.into_iter().chain(edited).chain(ended);
     let notes = notes.chain(journal::undo_left_behind(&folder));
     for note in notes {

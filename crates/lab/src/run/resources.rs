@@ -13,7 +13,7 @@ use reactor::Reactor;
 use results::Doubt;
 use serve::{OpenStack, ServeWith};
 
-use super::attached::{self, MountedExport};
+use super::mounted_export::{self, MountedExport};
 use super::folder::{self, MEMBERS};
 use super::in_guest::Worker;
 use super::members::{empty_stores, put_in_place};
@@ -91,7 +91,7 @@ impl<'a> Resources<'a> {
     pub(super) fn undo(&mut self) -> Vec<String> {
         // A server that has died left something, which stands on what is undone here.
         let mut left = match &self.point {
-            Some(_) => attached::end_left_behind(self.serve_with, self.opener.folder),
+            Some(_) => mounted_export::end_left_behind(self.serve_with, self.opener.folder),
             None => Vec::new(),
         };
         let journal = std::mem::replace(&mut self.journal, Journal::new(self.opener.folder));
@@ -108,7 +108,7 @@ impl<'a> Resources<'a> {
         let node = self.opener.node(cell)?;
         let point = match &self.point {
             Some(point) => point,
-            None => self.point.insert(attached::make_point(folder, &mut self.journal)?),
+            None => self.point.insert(mounted_export::make_point(folder, &mut self.journal)?),
         };
         MountedExport::new((folder, point), guard, serve_with, cell, (&node, seed))
     }

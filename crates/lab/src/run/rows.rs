@@ -25,8 +25,8 @@ use results::{Clock, Doubt, MemberTraffic, Plan};
 use stack::{BuildContext, OpenFiles, Stack};
 use words::statement;
 
-use super::attached::MountedExport;
-use super::audited;
+use super::mounted_export::MountedExport;
+use super::audit_ratios;
 use super::limit;
 use super::observer::Observer;
 use super::visits::{Visit, Visits};
@@ -128,7 +128,7 @@ impl Meter for CellMeter<'_> {
         let Ok((members, cpu)) = attached.moved() else {
             return Reading { moved: None, ..reading };
         };
-        let moved = audited::without_stores(self.node, &members, |one| *one).iter().fold(
+        let moved = audit_ratios::without_stores(self.node, &members, |one| *one).iter().fold(
             Traffic::default(),
             |sum, one| Traffic {
                 read_bytes: sum.read_bytes + one.read_bytes,
@@ -140,7 +140,7 @@ impl Meter for CellMeter<'_> {
     }
 
     fn copies(&self) -> f64 {
-        audited::copies(self.node)
+        audit_ratios::copies(self.node)
     }
 }
 
@@ -497,7 +497,7 @@ pub(super) fn found_of(row: &Row, modelled: bool) -> WorkloadResult {
     match &row.result {
         RowResult::Measured(measured) => {
             found.metrics = measured.metrics().into();
-            found.metrics.extend(audited::ratios(&measured.facts));
+            found.metrics.extend(audit_ratios::ratios(&measured.facts));
             let is_said = |doubt: &&Doubt| !modelled || !matches!(doubt, Doubt::Unverified { .. });
             found.flags.extend(measured.done.notes.iter().filter(is_said).cloned());
             found.flags.extend(measured.flags.iter().cloned());

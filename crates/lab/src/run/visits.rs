@@ -21,7 +21,7 @@ use results::{Clock, Configuration, Doubt, Host, Plan, Run, Trial, cell_id};
 use super::folder;
 use super::observer::{Observer, Progress};
 use super::workload_result::{VisitFailure, WorkloadResult};
-use super::written::{add_written, prepared_for};
+use super::write_tally::{add_written, prepared_for};
 use crate::cell::Cell;
 use crate::estimate::{Estimate, Kind, Pace, Task};
 use crate::order::{self, Turn};

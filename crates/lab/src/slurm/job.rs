@@ -10,7 +10,7 @@ use host::{Error, files};
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue;
-use crate::now::Stage;
+use crate::run_status::Stage;
 use crate::run;
 use words::statement;
 

@@ -20,11 +20,11 @@ use host::{Error, facts, files};
 use words::statement;
 
 use crate::catalogue;
-use crate::now::Stage;
+use crate::run_status::Stage;
 use crate::plan::ResolvedPlan;
 use crate::run;
 use crate::shard::{self, Shard};
-use crate::whole::ShardSet;
+use crate::shard_set::ShardSet;
 use job::{ask, read, write};
 
 pub use job::Job;

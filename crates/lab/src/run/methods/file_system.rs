@@ -12,7 +12,7 @@ use results::Doubt;
 
 use super::method::{Method, RowGroup, VisitResult, Work};
 use crate::order;
-use crate::run::attached::MountedExport;
+use crate::run::mounted_export::MountedExport;
 use crate::run::rows::OpenedTarget;
 use crate::run::visits::Visit;
 use crate::run::workload_result::VisitFailure;

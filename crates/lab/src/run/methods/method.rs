@@ -6,7 +6,7 @@ use std::time::Duration;
 use reactor::Reactor;
 use results::Doubt;
 
-use crate::run::ahead::UnitReceiver;
+use crate::run::lookahead::UnitReceiver;
 use crate::run::in_guest::GuestRows;
 use crate::run::observer::Observer;
 use crate::run::resources::Resources;

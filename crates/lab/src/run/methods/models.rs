@@ -7,7 +7,7 @@ use host::Error;
 use super::method::{Method, RowGroup, VisitResult, Work};
 use crate::order;
 use crate::plan::suite;
-use crate::run::ahead::{Unit, UnitEnd};
+use crate::run::lookahead::{Unit, UnitEnd};
 use crate::run::rows::{Recorder, RowSink};
 use crate::run::visits::{Visit, Visits};
 use crate::run::workload_result::VisitFailure;

@@ -9,7 +9,7 @@ use results::{Plan, Run};
 use serde::Serialize;
 
 use crate::catalogue;
-use crate::now::{self, RunPosition, Stage};
+use crate::run_status::{self, RunPosition, Stage};
 use crate::run;
 use crate::shard::Shard;
 use crate::slurm::job::{self, Job};
@@ -109,7 +109,7 @@ impl ShardSet {
         let state = |shard: Shard| {
             let number = shard.number();
             let part = parts.get(&number);
-            let here = part.and_then(|(path, _)| now::worker(path));
+            let here = part.and_then(|(path, _)| run_status::worker(path));
             let stage = match queue.get(&number) {
                 _ if is_finished(shard) => Stage::Finished,
                 _ if here.is_some() => Stage::Running,
@@ -117,7 +117,7 @@ impl ShardSet {
                 None if part.is_some() || job.is_some() => Stage::Interrupted,
                 None => Stage::Waiting,
             };
-            let at_work = part.and_then(|(path, _)| now::told(path));
+            let at_work = part.and_then(|(path, _)| run_status::told(path));
             ShardState {
                 shard,
                 folder: part.map(|(path, _)| path.clone()),
