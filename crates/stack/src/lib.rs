@@ -25,7 +25,7 @@ mod parse;
 mod rbd;
 mod settings;
 pub mod size;
-mod stated;
+mod prediction_error;
 mod superblocks;
 pub mod table;
 
@@ -43,5 +43,5 @@ pub use image_server::ImageServer;
 pub use nearest::nearest;
 pub use parse::{ParseError, parse};
 pub use rbd::RbdImage;
-pub use stated::ModelledStack;
+pub use prediction_error::ModelledStack;
 pub use superblocks::{Arrays, tree_of};
