@@ -10,7 +10,7 @@ use host::Error;
 use stack::Models;
 
 use super::images::image_name;
-use super::timed::TimedDevice;
+use super::timed_device::TimedDevice;
 
 /// How the addresses of our drives begin in a stack.
 const ADDRESS: &str = "/raidloom-pull-drive-";

@@ -14,7 +14,7 @@
 //! in a namespace of their own or in a guest, and what touches them is a process of its own: all
 //! end with this one, however it ends.
 
-mod apart;
+mod child_process;
 pub(crate) mod catalogue;
 mod drives;
 mod ground;
@@ -33,11 +33,11 @@ mod slot;
 mod state;
 mod talk;
 mod text;
-mod timed;
+mod timed_device;
 mod worker;
 
-pub(crate) use apart::run_apart;
-pub use apart::serve_test;
+pub(crate) use child_process::run_apart;
+pub use child_process::serve_test;
 pub use drives::{DEFAULT_MODEL, DriveLeaf, Leaves, leaves};
 pub use ground::MountHost;
 pub use guests::Guests;
