@@ -9,14 +9,14 @@
 //! ```
 
 mod answer;
-mod cached;
+mod cache_replay;
 mod candidates;
-mod drawn;
+mod parameter_draws;
 mod drives;
-mod erased;
+mod erasure;
 mod layout;
 mod make;
-mod passing;
+mod scratch_run;
 mod plan_text;
 mod power_cuts;
 mod question;
@@ -33,7 +33,7 @@ use crate::catalogue;
 use crate::run::{json, read_file};
 
 pub use drives::{Budget, Drive, Drives, price_of};
-pub use erased::ErasedDrive;
+pub use erasure::ErasedDrive;
 pub use layout::{ChosenLayout, Member, Order};
 pub use make::{MadeArray, MakeRequest, MakingStep, check_file_system};
 pub use question::Question;

@@ -20,7 +20,7 @@ use results::choice::{Choice, Condition, RemovedLayout, Scheme};
 use super::ChosenLayout;
 use super::answer::{AS_FAST, of_all_work};
 use super::candidates::{Candidates, Shape};
-use super::passing::passing_run;
+use super::scratch_run::passing_run;
 use super::question::Question;
 
 /// A round of the race.

@@ -16,7 +16,7 @@ use results::choice::Choice;
 
 use super::answer::of_all_work;
 use super::candidates::{Candidates, Shape};
-use super::passing::passing_run;
+use super::scratch_run::passing_run;
 use super::plan_text::{list, set_name};
 use super::question::{FEW_REQUESTS, Question};
 use crate::plan::ResolvedPlan;

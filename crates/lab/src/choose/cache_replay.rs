@@ -15,7 +15,7 @@ use results::choice::{CacheWrites, CachedPick, Layout};
 
 use super::answer::{contrast, is_ruled_out, model_error, of_all_work};
 use super::candidates::{Candidates, Shape};
-use super::passing::passing_run;
+use super::scratch_run::passing_run;
 use super::plan_text::{list, quoted, set_name};
 use super::question::Question;
 use crate::plan::ResolvedPlan;
