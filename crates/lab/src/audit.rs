@@ -179,7 +179,10 @@ impl TargetMeter {
     #[must_use]
     pub fn stack(layout: &Node, stack: &Stack) -> TargetMeter {
         let leaves = audit_ratios::without_stores(layout, &stack.members, Leaf::new);
-        TargetMeter { copies: audit_ratios::copies(layout), ..TargetMeter::new(Source::Leaves(leaves)) }
+        TargetMeter {
+            copies: audit_ratios::copies(layout),
+            ..TargetMeter::new(Source::Leaves(leaves))
+        }
     }
 
     /// For whatever is counted elsewhere.

@@ -9,8 +9,8 @@ use results::{Plan, Run};
 use serde::Serialize;
 
 use crate::catalogue;
-use crate::run_status::{self, RunPosition, Stage};
 use crate::run;
+use crate::run_status::{self, RunPosition, Stage};
 use crate::shard::Shard;
 use crate::slurm::job::{self, Job};
 use words::statement;

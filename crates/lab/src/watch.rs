@@ -17,8 +17,8 @@ use results::course::Course;
 use results::{Configuration, Run};
 use serde::Serialize;
 
-use crate::run_status::told;
 use crate::run::{self, COURSE, PLAN, PROGRESS, TRIALS};
+use crate::run_status::told;
 use crate::shard;
 use crate::shard_set::ShardSet;
 

@@ -12,7 +12,7 @@ use tokio::sync::{OwnedMutexGuard, watch};
 
 use crate::board::Board;
 use crate::catalogue;
-use crate::creating::Creation;
+use crate::creation::Creation;
 use crate::program::{Program, Runner, shell};
 use crate::refusal::Refusal;
 use crate::verbs::Verb;
@@ -59,7 +59,7 @@ pub(crate) struct Course {
 
 /// What is made, or was made last, of the answer to the three questions.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct Making {
+pub(crate) struct CreationProgress {
     stage: Stage,
     /// The array's name.
     name: String,
@@ -88,7 +88,7 @@ impl Changes {
     pub(crate) fn with(program: PathBuf) -> Changes {
         let job = watch::Sender::new(json!(Job::default()).to_string());
         let course = watch::Sender::new(json!(Course::default()).to_string());
-        let making = watch::Sender::new(json!(Making::default()).to_string());
+        let making = watch::Sender::new(json!(CreationProgress::default()).to_string());
         let (program, busy) = (Program::new(program), Arc::default());
         Changes(Arc::new(Inner { program, busy, job, course, making }))
     }
@@ -175,7 +175,8 @@ impl Changes {
         let held = self.begin()?;
         let inner = Arc::clone(&self.0);
         let name = creation.name().to_owned();
-        let making = Making { stage: Stage::Running, name, ..Making::default() };
+        let making =
+            CreationProgress { stage: Stage::Running, name, ..CreationProgress::default() };
         // Who asks next hears of this one and of none before it.
         inner.making.send_replace(json!(making).to_string());
         tokio::spawn(async move {
@@ -264,7 +265,7 @@ impl Inner {
     async fn make(
         &self,
         runner: &Runner<'_>,
-        mut making: Making,
+        mut making: CreationProgress,
         creation: &Creation,
         runs: &Path,
     ) {

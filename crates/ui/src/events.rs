@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::sync::watch;
 
-use crate::{App, Shared, looking};
+use crate::{App, Shared, views};
 
 /// How often arrays are asked and runs looked at.
 const EVERY: Duration = Duration::from_secs(1);
@@ -82,5 +82,5 @@ async fn look(app: Shared, sender: Sender<Event>) {
 fn both(app: &App) -> (Value, Value) {
     // Which runs go on is asked first: their arrays have no buttons.
     let runs = app.runs.all();
-    (looking::arrays(&app.machine, &app.runs), runs)
+    (views::arrays(&app.machine, &app.runs), runs)
 }

@@ -16,16 +16,16 @@ mod access;
 mod board;
 mod catalogue;
 mod changes;
-mod choosing;
-mod creating;
+mod creation;
 mod events;
 mod http;
-mod looking;
 mod machine;
 mod program;
+mod questions;
 mod refusal;
 mod routes;
 mod verbs;
+mod views;
 mod words;
 
 use std::io;
@@ -40,8 +40,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use access::Access;
 use changes::Changes;
-use looking::Runs;
 use machine::Machine;
+use views::Runs;
 
 pub use http::serve_text;
 

@@ -20,13 +20,13 @@ use serde_json::{Value, json};
 
 use crate::access::RequestAccess;
 use crate::board::Board;
-use crate::choosing::Asked;
-use crate::creating::{Creation, Erasing};
+use crate::creation::{Creation, DrivesToErase};
 use crate::http::Admission;
-use crate::looking::ComparedRuns;
+use crate::questions::LayoutQuestions;
 use crate::refusal::Refusal;
 use crate::verbs::{Measure, SavedPlan, Verb};
-use crate::{Shared, catalogue, events, looking, words};
+use crate::views::ComparedRuns;
+use crate::{Shared, catalogue, events, views, words};
 
 /// The page: one file, with nothing in it that is fetched.
 const PAGE: &str = include_str!("page.html");
@@ -176,7 +176,7 @@ async fn drives() -> Answer {
 
 /// What models say to the three questions. Nothing is changed, so it asks for no leave.
 async fn choose(body: Bytes) -> Answer {
-    let asked: Asked = read(&body)?;
+    let asked: LayoutQuestions = read(&body)?;
     Ok(document(&beside(move || asked.answer()).await?))
 }
 
@@ -189,7 +189,7 @@ async fn starter() -> Answer {
 async fn plan(State(app): State<Shared>, body: Bytes) -> Answer {
     let text: HashMap<String, String> = read(&body)?;
     let text = text.get("text").cloned().unwrap_or_default();
-    Ok(document(&beside(move || looking::plan(&text, app.runs.folder())).await?))
+    Ok(document(&beside(move || views::plan(&text, app.runs.folder())).await?))
 }
 
 async fn save(State(app): State<Shared>, body: Bytes) -> Answer {
@@ -225,7 +225,7 @@ async fn act(State(app): State<Shared>, Query(said): Said, body: Bytes) -> Answe
     let verb: Verb = read(&body)?;
     if let Some(name) = verb.running_array().map(str::to_owned) {
         let shared = Shared::clone(&app);
-        beside(move || looking::need_unmeasured(&name, &shared.runs)).await?;
+        beside(move || views::need_unmeasured(&name, &shared.runs)).await?;
     }
     Ok(document(&app.changes.act(verb, app.language_of(&said)).await?))
 }
@@ -251,7 +251,7 @@ async fn delete(State(app): State<Shared>, body: Bytes) -> Answer {
 /// What is on the drives that would be erased.
 async fn erased(State(app): State<Shared>, body: Bytes) -> Answer {
     app.allows_changes()?;
-    let erasing: Erasing = read(&body)?;
+    let erasing: DrivesToErase = read(&body)?;
     Ok(document(&beside(move || erasing.drives()).await?))
 }
 

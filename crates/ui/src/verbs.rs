@@ -9,9 +9,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::catalogue;
-use crate::looking::Runs;
 use crate::program::Runner;
 use crate::refusal::Refusal;
+use crate::views::Runs;
 
 /// `--name=value`: what follows the `=` is never taken for a flag.
 pub(crate) fn flag(name: &str, value: &str) -> String {
@@ -252,7 +252,7 @@ impl SavedPlan {
     /// When it is no name or no plan, or the file is there.
     pub(crate) fn save(&self, folder: &Path) -> Result<Value, Error> {
         let path = folder.join(file_name(&self.name)?);
-        let checked = crate::looking::plan(&self.text, folder)?;
+        let checked = crate::views::plan(&self.text, folder)?;
         // The same text under the same name is the same plan.
         if std::fs::read_to_string(&path).is_ok_and(|text| text == self.text) {
             return Ok(json!({ "path": path, "outline": checked["outline"] }));

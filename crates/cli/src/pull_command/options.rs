@@ -8,7 +8,7 @@ use guest::ArrayCompleteness;
 use host::limits::promise_memory;
 use host::mount::FileSystem;
 use lab::pull::{
-    Guests, Happening, ImportSource, Options, OwnProgram, Starter, WorkSource, may_mount,
+    Guests, PullEvent, ImportSource, Options, OwnProgram, Starter, WorkSource, may_mount,
 };
 use mdtools::NewArraySettings;
 use pull::Extent;
@@ -78,10 +78,10 @@ pub(super) fn options(output: &Output, arguments: &PullArguments) -> Result<Opti
         recordings: recordings(arguments),
         behaviour: arguments.device.behaviour(),
         happening: match arguments.event {
-            EventName::Power => Happening::Power,
-            EventName::Yank => Happening::Yank,
-            EventName::Cable => Happening::Cable,
-            EventName::Kill => Happening::Kill,
+            EventName::Power => PullEvent::Power,
+            EventName::Yank => PullEvent::Yank,
+            EventName::Cable => PullEvent::Cable,
+            EventName::Kill => PullEvent::Kill,
         },
         cache_bytes: output.size("-s drive_cache=", &arguments.keys.drive_cache)?,
         cache_milliseconds: time("-s cache_age=", &arguments.keys.cache_age)?.as_millis() as u64,

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use export::RemovalPolicy;
 use host::mount::FileSystem;
 use lab::pull::{
-    Behaviour, Happening, LostMember, MountHost, Options, Program, Starter, WorkSource,
+    Behaviour, PullEvent, LostMember, MountHost, Options, Program, Starter, WorkSource,
 };
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
@@ -430,7 +430,7 @@ fn a_guest_that_hangs_is_given_up_and_the_state_is_lost() {
         hunt: 0,
         recordings: 1,
         behaviour: Behaviour::Typical,
-        happening: Happening::Power,
+        happening: PullEvent::Power,
         cache_bytes: 1 << 20,
         cache_milliseconds: 1000,
         tear_bytes: 4096,

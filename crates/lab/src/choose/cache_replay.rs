@@ -15,9 +15,9 @@ use results::choice::{CacheWrites, CachedPick, Layout};
 
 use super::answer::{contrast, is_ruled_out, model_error, of_all_work};
 use super::candidates::{Candidates, Shape};
-use super::scratch_run::passing_run;
 use super::plan_text::{list, quoted, set_name};
 use super::question::Question;
+use super::scratch_run::passing_run;
 use crate::plan::ResolvedPlan;
 
 /// What a request to memory takes, and what is copied in a second. A hit of 4 KiB takes 2 us by

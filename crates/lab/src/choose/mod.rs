@@ -11,16 +11,16 @@
 mod answer;
 mod cache_replay;
 mod candidates;
-mod parameter_draws;
 mod drives;
 mod erasure;
 mod layout;
 mod make;
-mod scratch_run;
+mod parameter_draws;
 mod plan_text;
 mod power_cuts;
 mod question;
 mod race;
+mod scratch_run;
 mod what_if;
 mod work;
 

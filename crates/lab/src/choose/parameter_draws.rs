@@ -16,9 +16,9 @@ use results::choice::Choice;
 
 use super::answer::of_all_work;
 use super::candidates::{Candidates, Shape};
-use super::scratch_run::passing_run;
 use super::plan_text::{list, set_name};
 use super::question::{FEW_REQUESTS, Question};
+use super::scratch_run::passing_run;
 use crate::plan::ResolvedPlan;
 
 /// Sets of parameters.

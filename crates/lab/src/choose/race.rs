@@ -20,8 +20,8 @@ use results::choice::{Choice, Condition, RemovedLayout, Scheme};
 use super::ChosenLayout;
 use super::answer::{AS_FAST, of_all_work};
 use super::candidates::{Candidates, Shape};
-use super::scratch_run::passing_run;
 use super::question::Question;
+use super::scratch_run::passing_run;
 
 /// A round of the race.
 struct Round {

@@ -15,7 +15,7 @@ use super::drives;
 use super::ground::{MountHost, Site};
 use super::images::write_images;
 use super::loss::{SmallestLoss, smallest_loss};
-use super::options::{Happening, Options};
+use super::options::{PullEvent, Options};
 use super::recording::Recording;
 use super::state::{FailingState, StateOrigin, States, what};
 use super::worker::Program;
@@ -184,7 +184,7 @@ fn options_of(failing: &FailingState) -> Result<Options, Error> {
         hunt: 0,
         recordings: 0,
         behaviour: failing.behaviour,
-        happening: Happening::Power,
+        happening: PullEvent::Power,
         cache_bytes: 0,
         cache_milliseconds: 0,
         tear_bytes: 512,

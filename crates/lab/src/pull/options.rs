@@ -69,7 +69,7 @@ impl FromStr for Behaviour {
 /// What happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Happening {
+pub enum PullEvent {
     /// The power of host and drives fails.
     Power,
     /// The drives lose power and host: what they cached is gone.
@@ -80,15 +80,15 @@ pub enum Happening {
     Kill,
 }
 
-impl FromStr for Happening {
+impl FromStr for PullEvent {
     type Err = Text;
 
-    fn from_str(text: &str) -> Result<Happening, Text> {
+    fn from_str(text: &str) -> Result<PullEvent, Text> {
         Ok(match text {
-            "power" => Happening::Power,
-            "yank" => Happening::Yank,
-            "cable" => Happening::Cable,
-            "kill" => Happening::Kill,
+            "power" => PullEvent::Power,
+            "yank" => PullEvent::Yank,
+            "cable" => PullEvent::Cable,
+            "kill" => PullEvent::Kill,
             _ => return Err(statement!(catalogue::NO_EVENT, text = text)),
         })
     }
@@ -292,7 +292,7 @@ pub struct Options {
     /// How the drives behave.
     pub behaviour: Behaviour,
     /// What happens.
-    pub happening: Happening,
+    pub happening: PullEvent,
     /// Bytes of each drive's cache.
     pub cache_bytes: u64,
     /// How long a write stays in it at most.
@@ -354,7 +354,7 @@ impl Options {
     pub(super) fn policy(&self) -> Policy {
         let tear = pull::Tear::Unit(self.tear_bytes);
         match (self.happening, self.behaviour) {
-            (Happening::Cable | Happening::Kill, _) => Policy::Drained { tear },
+            (PullEvent::Cable | PullEvent::Kill, _) => Policy::Drained { tear },
             (_, Behaviour::Strict) => Policy::Random { percent: 50, tear },
             (_, Behaviour::Model) => Policy::Media,
             _ => Policy::Typical {

@@ -20,18 +20,18 @@
 //! stack once, and each suite prepares its content once before its tests; trials that a resumed run
 //! finds recorded are not repeated.
 
-mod lookahead;
-pub(crate) mod mounted_export;
 pub(crate) mod audit_ratios;
-mod old_plans;
 mod execute;
 mod fill;
 mod folder;
 pub(crate) mod in_guest;
 mod limit;
+mod lookahead;
 mod members;
 mod methods;
+pub(crate) mod mounted_export;
 mod observer;
+mod old_plans;
 mod pull_rows;
 mod resources;
 mod rows;

@@ -17,7 +17,7 @@ use crate::cell::values::WriteCache;
 use crate::plan::suite;
 use crate::pull::catalogue;
 use crate::pull::{
-    Behaviour, DriveLeaf, Happening, Leaves, Options, Outcome, OwnProgram, Starter, WorkSource,
+    Behaviour, DriveLeaf, PullEvent, Leaves, Options, Outcome, OwnProgram, Starter, WorkSource,
     leaves,
 };
 use crate::{order, stacks};
@@ -159,7 +159,7 @@ fn behaviour(settings: &Settings) -> Result<Behaviour, Error> {
     settings.text("device").parse().map_err(Error::usage)
 }
 
-fn happening(settings: &Settings) -> Result<Happening, Error> {
+fn happening(settings: &Settings) -> Result<PullEvent, Error> {
     settings.text("event").parse().map_err(Error::usage)
 }
 

@@ -13,10 +13,10 @@ use reactor::Reactor;
 use results::Doubt;
 use serve::{OpenStack, ServeWith};
 
-use super::mounted_export::{self, MountedExport};
 use super::folder::{self, MEMBERS};
 use super::in_guest::Worker;
 use super::members::{empty_stores, put_in_place};
+use super::mounted_export::{self, MountedExport};
 use crate::catalogue;
 use crate::cell::{self, Cell};
 use crate::pull::Program;

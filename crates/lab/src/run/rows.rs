@@ -25,9 +25,9 @@ use results::{Clock, Doubt, MemberTraffic, Plan};
 use stack::{BuildContext, OpenFiles, Stack};
 use words::statement;
 
-use super::mounted_export::MountedExport;
 use super::audit_ratios;
 use super::limit;
+use super::mounted_export::MountedExport;
 use super::observer::Observer;
 use super::visits::{Visit, Visits};
 use super::workload_result::{VisitFailure, WorkloadResult};

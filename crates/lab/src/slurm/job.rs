@@ -10,8 +10,8 @@ use host::{Error, files};
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue;
-use crate::run_status::Stage;
 use crate::run;
+use crate::run_status::Stage;
 use words::statement;
 
 /// What was submitted.

@@ -20,9 +20,9 @@ use host::{Error, facts, files};
 use words::statement;
 
 use crate::catalogue;
-use crate::run_status::Stage;
 use crate::plan::ResolvedPlan;
 use crate::run;
+use crate::run_status::Stage;
 use crate::shard::{self, Shard};
 use crate::shard_set::ShardSet;
 use job::{ask, read, write};

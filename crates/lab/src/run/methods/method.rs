@@ -6,8 +6,8 @@ use std::time::Duration;
 use reactor::Reactor;
 use results::Doubt;
 
-use crate::run::lookahead::UnitReceiver;
 use crate::run::in_guest::GuestRows;
+use crate::run::lookahead::UnitReceiver;
 use crate::run::observer::Observer;
 use crate::run::resources::Resources;
 use crate::run::rows::{self, OpenedTarget};

@@ -26,7 +26,7 @@ static WORK: Mutex<()> = Mutex::new(());
 /// What is asked for: the words of the command line.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Asked {
+pub(crate) struct LayoutQuestions {
     /// Drives of this machine, and models with their numbers: `4`, `x`, `NAME`.
     drives: Vec<String>,
     /// A profile that came with the program.
@@ -36,7 +36,7 @@ pub(crate) struct Asked {
     file_system: Option<String>,
 }
 
-impl Asked {
+impl LayoutQuestions {
     /// The command line that asks the same, and keeps its run.
     pub(crate) fn arguments(&self) -> Vec<String> {
         let file_system = self.file_system.as_deref().map(|name| flag("file-system", name));
@@ -117,7 +117,8 @@ mod tests {
     use super::*;
 
     fn asked(text: &str) -> Result<Value, String> {
-        let asked: Asked = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let asked: LayoutQuestions =
+            serde_json::from_str(text).map_err(|error| error.to_string())?;
         asked.answer().map_err(|error| error.to_string())
     }
 

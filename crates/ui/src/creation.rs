@@ -16,19 +16,19 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::catalogue;
-use crate::choosing::Asked;
 use crate::program::Runner;
+use crate::questions::LayoutQuestions;
 use crate::refusal::Refusal;
 use crate::verbs::{Consent, flag, words};
 
 /// What stands on the drives that would be erased.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Erasing {
+pub(crate) struct DrivesToErase {
     drives: Vec<PathBuf>,
 }
 
-impl Erasing {
+impl DrivesToErase {
     /// The drives, as the terminal's question has them. Nothing is written.
     ///
     /// # Errors
@@ -43,7 +43,7 @@ impl Erasing {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Creation {
-    asked: Asked,
+    asked: LayoutQuestions,
     /// The layout that was the answer, as the page was told.
     pick: Value,
     name: String,
