@@ -12,8 +12,10 @@
 #![allow(unsafe_code)]
 
 use std::io;
+use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd, AsRawFd};
 use std::ptr::NonNull;
+use std::time::{Duration, Instant};
 
 use io_uring::{IoUring, cqueue, opcode, squeue, types};
 use rustix::io::Errno;
@@ -40,44 +42,129 @@ pub struct UblkCommand {
     pub path_bytes: u16,
 }
 
-/// Carries out a command on `/dev/ublk-control` and waits for its end. The payload goes with it,
-/// and has the driver's answer afterwards, where there is one.
+/// How long a command that was called off may take to end, before what it has is left to it.
+const CALL_OFF_TIME: Duration = Duration::from_secs(1);
+
+/// Carries out a command on `/dev/ublk-control` and waits for its end, for `limit` at most. The
+/// payload goes with it, and has the driver's answer afterwards, where there is one.
 ///
 /// # Errors
-/// What the driver says; `InvalidInput` for a payload of more than 64 KiB.
-pub fn command(control: impl AsFd, command: UblkCommand, payload: &mut [u8]) -> io::Result<()> {
+/// What the driver says; `InvalidInput` for a payload of more than 64 KiB; `TimedOut` where the
+/// command has not ended in time. It is called off then, and one that does not end by that either
+/// is carried out later or never: its memory is left to the kernel for good, some 10 KiB.
+pub fn command(
+    control: impl AsFd,
+    command: UblkCommand,
+    payload: &mut [u8],
+    limit: Duration,
+) -> io::Result<()> {
     let length = u16::try_from(payload.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
     let mut bytes = [0; 80];
     bytes[..4].copy_from_slice(&command.device.to_ne_bytes());
     // It is for no queue in particular.
     bytes[4..6].copy_from_slice(&u16::MAX.to_ne_bytes());
     bytes[6..8].copy_from_slice(&length.to_ne_bytes());
-    if length > 0 {
-        bytes[8..16].copy_from_slice(&address(payload.as_mut_ptr()));
-    }
     bytes[16..24].copy_from_slice(&command.data.to_ne_bytes());
     bytes[24..26].copy_from_slice(&command.path_bytes.to_ne_bytes());
-    let entry = opcode::UringCmd80::new(types::Fd(control.as_fd().as_raw_fd()), command.code)
-        .cmd(bytes)
-        .build();
-    let mut ring = IoUring::<squeue::Entry128, cqueue::Entry>::builder().build(1)?;
-    // SAFETY: the payload is borrowed until the command has ended, for which this function waits
-    // whatever comes.
-    unsafe { ring.submission().push(&entry) }.map_err(io::Error::other)?;
-    loop {
-        let entered = ring.submit_and_wait(1);
-        if let Some(completion) = ring.completion().next() {
-            return match completion.result() {
-                0.. => Ok(()),
-                errno => Err(io::Error::from_raw_os_error(-errno)),
-            };
+    let descriptor = types::Fd(control.as_fd().as_raw_fd());
+    let mut sent = SentCommand::send(payload.to_vec(), |memory| {
+        if length > 0 {
+            bytes[8..16].copy_from_slice(&address(memory));
         }
-        match entered {
-            Ok(_) => (),
-            Err(error) if Errno::from_io_error(&error) == Some(Errno::INTR) => (),
-            // Before it took the command.
-            Err(error) if !ring.submission().is_empty() => return Err(error),
-            Err(_) => (),
+        opcode::UringCmd80::new(descriptor, command.code).cmd(bytes).build()
+    })?;
+    match sent.result(limit).or_else(|| sent.called_off()) {
+        None => Err(io::ErrorKind::TimedOut.into()),
+        Some(errno @ ..0) => Err(io::Error::from_raw_os_error(-errno)),
+        Some(_) => {
+            payload.copy_from_slice(&sent.memory);
+            Ok(())
+        }
+    }
+}
+
+type CommandRing = IoUring<squeue::Entry128, cqueue::Entry>;
+
+/// What completions are told apart by.
+const COMMAND: u64 = 0;
+const CALL_OFF: u64 = 1;
+
+/// A command that the kernel has. As long as it has not ended the kernel may write to its memory,
+/// so that this and the ring outlive whoever gives up waiting.
+struct SentCommand {
+    ring: ManuallyDrop<CommandRing>,
+    memory: ManuallyDrop<Vec<u8>>,
+    has_ended: bool,
+}
+
+impl SentCommand {
+    /// Sends the command that `entry` makes for its memory.
+    fn send(
+        memory: Vec<u8>,
+        entry: impl FnOnce(*mut u8) -> squeue::Entry128,
+    ) -> io::Result<SentCommand> {
+        let ring = IoUring::builder().build(2)?;
+        let mut sent = SentCommand {
+            ring: ManuallyDrop::new(ring),
+            memory: ManuallyDrop::new(memory),
+            has_ended: true,
+        };
+        let entry = entry(sent.memory.as_mut_ptr()).user_data(COMMAND);
+        // SAFETY: the memory stays where it is and unused until the command has ended.
+        unsafe { sent.ring.submission().push(&entry) }.map_err(io::Error::other)?;
+        while let Err(error) = sent.ring.submit() {
+            if Errno::from_io_error(&error) != Some(Errno::INTR) {
+                sent.has_ended = !sent.ring.submission().is_empty();
+                return Err(error);
+            }
+        }
+        sent.has_ended = false;
+        Ok(sent)
+    }
+
+    /// What the kernel says of it, where it ends within this time.
+    #[expect(clippy::disallowed_methods, reason = "the kernel is waited for, whatever time is")]
+    fn result(&mut self, limit: Duration) -> Option<i32> {
+        let start = Instant::now();
+        loop {
+            let left = limit.saturating_sub(start.elapsed());
+            let timespec = types::Timespec::from(left);
+            let arguments = types::SubmitArgs::new().timespec(&timespec);
+            let entered = self.ring.submitter().submit_with_args(1, &arguments);
+            let ended = self.ring.completion().find(|it| it.user_data() == COMMAND);
+            if let Some(ended) = ended {
+                self.has_ended = true;
+                return Some(ended.result());
+            }
+            let goes_on = match &entered {
+                Ok(_) => true,
+                Err(error) => Errno::from_io_error(error) == Some(Errno::INTR),
+            };
+            if !goes_on || left.is_zero() {
+                return None;
+            }
+        }
+    }
+
+    /// Calls it off. Its result where it had ended by itself; `None` where it has not, be it that
+    /// it ends by this.
+    fn called_off(&mut self) -> Option<i32> {
+        let entry = opcode::AsyncCancel::new(COMMAND).build().user_data(CALL_OFF);
+        // SAFETY: it has no memory.
+        unsafe { self.ring.submission().push(&entry.into()) }.ok()?;
+        let was_called_off = [Errno::CANCELED, Errno::INTR].map(|errno| -errno.raw_os_error());
+        self.result(CALL_OFF_TIME).filter(|result| !was_called_off.contains(result))
+    }
+}
+
+impl Drop for SentCommand {
+    fn drop(&mut self) {
+        if self.has_ended {
+            // SAFETY: nobody has them any more, and this is where they end.
+            unsafe {
+                ManuallyDrop::drop(&mut self.ring);
+                ManuallyDrop::drop(&mut self.memory);
+            }
         }
     }
 }
@@ -224,9 +311,55 @@ mod tests {
     fn what_takes_no_commands_refuses_them() {
         let file = OwnedFd::from(tempfile::tempfile().unwrap());
         let wanted = UblkCommand { code: 4, device: u32::MAX, ..UblkCommand::default() };
-        let error = command(&file, wanted, &mut [0; 64]).unwrap_err();
+        let limit = Duration::from_secs(60);
+        let error = command(&file, wanted, &mut [0; 64], limit).unwrap_err();
         assert!(error.raw_os_error().is_some(), "{error}");
-        let error = command(&file, wanted, &mut vec![0; 1 << 16]).unwrap_err();
+        let error = command(&file, wanted, &mut vec![0; 1 << 16], limit).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+    }
+
+    /// A read of a pipe in which nothing is: the kernel has the memory and does not answer.
+    fn unanswered(pipe: &io::PipeReader) -> SentCommand {
+        let descriptor = types::Fd(pipe.as_raw_fd());
+        SentCommand::send(vec![0; 8], |memory| {
+            opcode::Read::new(descriptor, memory, 8).build().into()
+        })
+        .unwrap()
+    }
+
+    #[test]
+    fn a_command_that_is_not_answered_is_called_off() {
+        let (ours, mut theirs) = io::pipe().unwrap();
+        let mut sent = unanswered(&ours);
+        assert_eq!(sent.result(Duration::from_millis(1)), None);
+        assert!(!sent.has_ended);
+        assert_eq!(sent.called_off(), None);
+        assert!(sent.has_ended, "the kernel has given its memory back");
+        drop(sent);
+        // What has ended meanwhile is as good as ever.
+        let mut sent = unanswered(&ours);
+        assert_eq!(sent.result(Duration::ZERO), None);
+        theirs.write_all(b"answered").unwrap();
+        assert_eq!(sent.result(Duration::from_secs(60)), Some(8));
+        assert_eq!(&sent.memory[..], b"answered");
+    }
+
+    /// What the kernel does not give back stays its own: a later answer goes where it was to go.
+    #[test]
+    fn memory_of_a_command_that_is_given_up_is_kept() {
+        let (ours, mut theirs) = io::pipe().unwrap();
+        let mut sent = unanswered(&ours);
+        assert_eq!(sent.result(Duration::ZERO), None);
+        let memory = sent.memory.as_mut_ptr();
+        drop(sent);
+        theirs.write_all(b"answered").unwrap();
+        let mut others: Vec<Vec<u8>> = Vec::new();
+        // SAFETY: nobody has freed it, which is what is tested.
+        while unsafe { memory.cast::<[u8; 8]>().read_volatile() } != *b"answered" {
+            std::thread::yield_now();
+            others.push(vec![1; 8]);
+            others.truncate(1000);
+        }
+        assert!(others.iter().all(|other| other[..] == [1; 8]));
     }
 }

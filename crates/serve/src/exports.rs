@@ -159,14 +159,24 @@ impl Exports {
         };
         let device = Arc::clone(device);
         let made = match left {
-            None => UblkDevice::attach(device, &options).map_err(Error::from),
-            Some(_) => UblkDevice::recover(device, &options).map_err(|error| {
-                let name = claim.name();
-                let then = format!("`raidloom array stop {name}` gives up what waits for it");
-                Error::from(error).then(then)
-            }),
+            None => UblkDevice::attach(device, &options),
+            Some(_) => UblkDevice::recover(device, &options),
         };
-        self.ublk = Some(made.map_err(|error| error.at("--attach=ublk"))?);
+        if made.as_ref().is_err_and(|error| error.kind() == ErrorKind::TimedOut) {
+            journal.leave_ublk();
+        }
+        let made = made.map_err(|error| {
+            let error = Error::from(error);
+            let error = match left {
+                None => error,
+                Some(_) => error.then(format!(
+                    "`raidloom array stop {}` gives up what waits for it",
+                    claim.name()
+                )),
+            };
+            error.at("--attach=ublk")
+        });
+        self.ublk = Some(made?);
         if left.is_some() {
             journal.go_on()?;
         }

@@ -1,14 +1,17 @@
 //! The commands by which ublk devices are made, looked at and taken away.
 
+use std::cell::Cell;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use block::{Error, ErrorKind};
 use reactor::ublk::{self, UblkCommand};
 use rustix::event::Timespec;
+use rustix::io::Errno;
 
 use super::protocol::{
     COMPLETE_IN_TASK, DEVICE_BYTES, DeviceInfo, PARAMETER_BYTES, RECOVERS, REISSUES, UNPRIVILEGED,
@@ -83,12 +86,37 @@ pub(super) fn block_path(number: u32) -> PathBuf {
     PathBuf::from(format!("/dev/ublkb{number}"))
 }
 
+/// What carries commands out.
+pub(super) trait Driver: Send {
+    /// Ends within the limit, or as `TimedOut` a moment later.
+    fn command(
+        &self,
+        command: UblkCommand,
+        payload: &mut [u8],
+        limit: Duration,
+    ) -> io::Result<()>;
+}
+
+impl Driver for OwnedFd {
+    fn command(
+        &self,
+        command: UblkCommand,
+        payload: &mut [u8],
+        limit: Duration,
+    ) -> io::Result<()> {
+        ublk::command(self, command, payload, limit)
+    }
+}
+
 /// The driver.
-#[derive(Debug)]
 pub(super) struct Control {
-    file: OwnedFd,
+    driver: Box<dyn Driver>,
     pub(super) numbering: Numbering,
-    features: u64,
+    /// `None` where it does not say what it can do.
+    features: Option<u64>,
+    /// A command was not answered. What it waits for the next ones would wait for too, each as
+    /// long, so none is sent.
+    is_silent: Cell<bool>,
     /// Whoever is not root names each device by its file, for which a rule of udev has made it the
     /// owner.
     unprivileged: bool,
@@ -96,6 +124,12 @@ pub(super) struct Control {
 
 /// How long a new device's file may take to be there, and this user's.
 const FILE_ATTEMPTS: u32 = 40;
+/// How long the driver may take for what it does by itself.
+const ANSWER_TIME: Duration = Duration::from_secs(10);
+/// And where it waits for requests to be answered: tables of partitions are read when a device is
+/// started, and what lies in the page cache is written when one is stopped. Of requests each has
+/// the member time limit.
+const REQUESTS_TIME: Duration = Duration::from_secs(120);
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 impl Control {
@@ -114,15 +148,39 @@ impl Control {
             );
             Error::with_source(ErrorKind::NotFound, "", error).retold(text)
         })?;
-        let file = OwnedFd::from(file);
+        let is_root = rustix::process::geteuid().is_root();
+        Control::over(Box::new(OwnedFd::from(file)), !is_root)
+    }
+
+    /// Asks a driver how it reads commands, and what it can do.
+    fn over(driver: Box<dyn Driver>, unprivileged: bool) -> Result<Control, Error> {
+        let mut control = Control {
+            driver,
+            numbering: Numbering::Ioctl,
+            features: None,
+            is_silent: Cell::new(false),
+            unprivileged,
+        };
         let mut features = [0; 8];
-        let code = Numbering::Ioctl.of(Verb::Features);
-        let wanted = UblkCommand { code, device: u32::MAX, ..UblkCommand::default() };
-        // Those that do not know the question are of the first kind.
-        let asked = ublk::command(&file, wanted, &mut features);
-        let numbering = if asked.is_ok() { Numbering::Ioctl } else { Numbering::Plain };
-        let unprivileged = !rustix::process::geteuid().is_root();
-        Ok(Control { file, numbering, features: u64::from_ne_bytes(features), unprivileged })
+        // Linux 6.5 and later know this question.
+        let asked = control.command(Verb::Features, u32::MAX, 0, &mut features);
+        control.features = asked.is_ok().then(|| u64::from_ne_bytes(features));
+        if control.features.is_none() {
+            control.numbering = Numbering::Plain;
+            // Linux 6.4 takes plain numbers unless it was built without them. No device is called
+            // so: whoever takes the number says that.
+            let asked = control.command(Verb::Find, u32::MAX, 0, &mut [0; DEVICE_BYTES]);
+            let is_unknown = |error: io::Error| {
+                matches!(Errno::from_io_error(&error), Some(Errno::OPNOTSUPP | Errno::NOTTY))
+            };
+            if asked.is_err_and(is_unknown) {
+                control.numbering = Numbering::Ioctl;
+            }
+        }
+        match control.is_silent.get() {
+            true => Err(Error::from_io(CONTROL, silence(Some(ANSWER_TIME)))),
+            false => Ok(control),
+        }
     }
 
     fn command(
@@ -135,7 +193,7 @@ impl Control {
         let code = self.numbering.of(verb);
         if !self.unprivileged || device == u32::MAX {
             let wanted = UblkCommand { code, device, data, path_bytes: 0 };
-            return ublk::command(&self.file, wanted, payload);
+            return self.send(verb, wanted, payload);
         }
         let path = server_path(device);
         let mut bytes = path.as_os_str().as_bytes().to_vec();
@@ -143,9 +201,27 @@ impl Control {
         let path_bytes = bytes.len();
         bytes.extend_from_slice(payload);
         let wanted = UblkCommand { code, device, data, path_bytes: path_bytes as u16 };
-        ublk::command(&self.file, wanted, &mut bytes)?;
+        self.send(verb, wanted, &mut bytes)?;
         payload.copy_from_slice(&bytes[path_bytes..]);
         Ok(())
+    }
+
+    fn send(&self, verb: Verb, command: UblkCommand, payload: &mut [u8]) -> io::Result<()> {
+        let limit = match verb {
+            Verb::Start | Verb::EndRecovery | Verb::Stop | Verb::Delete => REQUESTS_TIME,
+            _ => ANSWER_TIME,
+        };
+        if self.is_silent.get() {
+            return Err(silence(None));
+        }
+        let done = self.driver.command(command, payload, limit);
+        match done {
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                self.is_silent.set(true);
+                Err(silence(Some(limit)))
+            }
+            done => done,
+        }
     }
 
     /// What the driver says of a device; `None` where there is none of this number.
@@ -169,8 +245,9 @@ impl Control {
     /// in the answer. `recovers` says that it may outlive its server.
     pub(super) fn add(&self, wanted: DeviceInfo, recovers: bool) -> Result<DeviceInfo, Error> {
         let flags = match (self.unprivileged, recovers) {
-            (true, _) if self.features & UNPRIVILEGED == 0 => {
-                let text = format!("{CONTROL}: before Linux 6.5 only root may make ublk devices");
+            // One that does not say (before Linux 6.5) is asked: its answer may be that.
+            (true, _) if self.features.is_some_and(|all| all & UNPRIVILEGED == 0) => {
+                let text = format!("{CONTROL}: this kernel lets only root make ublk devices");
                 return Err(Error::new(ErrorKind::Permission, text));
             }
             // The driver lets no device of theirs wait for another server.
@@ -232,6 +309,18 @@ impl Control {
     }
 }
 
+/// That the driver does not answer, within the limit or not any more.
+fn silence(limit: Option<Duration>) -> io::Error {
+    let text = match limit {
+        Some(limit) => format!(
+            "the kernel's ublk driver has not answered for {}; it may still do what it was told",
+            block::duration_text(limit)
+        ),
+        None => "the kernel's ublk driver does not answer any more".to_owned(),
+    };
+    io::Error::new(io::ErrorKind::TimedOut, text)
+}
+
 /// Whether the kernel has ublk, and this user may use it.
 #[must_use]
 pub fn is_there() -> bool {
@@ -240,7 +329,151 @@ pub fn is_there() -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
     use super::*;
+
+    /// A driver as kernels have it, with the devices that were made.
+    #[derive(Clone, Default)]
+    struct Kernel {
+        takes_plain: bool,
+        takes_ioctls: bool,
+        /// What it answers where it knows the question.
+        features: Option<u64>,
+        /// Commands about devices have to name their file.
+        by_path: bool,
+        /// It never answers this.
+        hangs_at: Option<u8>,
+        devices: Arc<Mutex<Vec<DeviceInfo>>>,
+        /// The commands that it was given.
+        told: Arc<Mutex<Vec<u32>>>,
+    }
+
+    impl Kernel {
+        fn opened(&self, unprivileged: bool) -> Result<Control, Error> {
+            Control::over(Box::new(self.clone()), unprivileged)
+        }
+
+        /// What is left of a payload behind the path of the device's file.
+        fn payload<'a>(&self, told: UblkCommand, all: &'a mut [u8]) -> io::Result<&'a mut [u8]> {
+            if !self.by_path {
+                return Ok(all);
+            }
+            let path = format!("/dev/ublkc{}\0", told.device);
+            match all.split_at_mut_checked(usize::from(told.path_bytes)) {
+                Some((own, rest)) if *own == *path.as_bytes() => Ok(rest),
+                _ => Err(Errno::INVAL.into()),
+            }
+        }
+    }
+
+    impl Driver for Kernel {
+        fn command(&self, told: UblkCommand, payload: &mut [u8], _: Duration) -> io::Result<()> {
+            self.told.lock().unwrap().push(told.code);
+            let (kind, number) = (told.code >> 8 & 0xff, told.code as u8);
+            if self.hangs_at == Some(number) {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            let is_taken = match kind {
+                0 => self.takes_plain,
+                _ => kind == u32::from(b'u') && self.takes_ioctls,
+            };
+            if !is_taken {
+                return Err(Errno::OPNOTSUPP.into());
+            }
+            let mut devices = self.devices.lock().unwrap();
+            if number == Verb::Features as u8 {
+                let features = self.features.ok_or(Errno::OPNOTSUPP)?;
+                payload.copy_from_slice(&features.to_ne_bytes());
+                return Ok(());
+            }
+            if number == Verb::Add as u8 {
+                let wanted = DeviceInfo::decode(payload.first_chunk().ok_or(Errno::INVAL)?);
+                if self.by_path && wanted.flags & UNPRIVILEGED == 0 {
+                    return Err(Errno::PERM.into());
+                }
+                let made = DeviceInfo { number: devices.len() as u32 + 3, ..wanted };
+                payload.copy_from_slice(&made.encode());
+                devices.push(made);
+                return Ok(());
+            }
+            let at = devices.iter().position(|device| device.number == told.device);
+            let at = at.ok_or(Errno::NODEV)?;
+            let payload = self.payload(told, payload)?;
+            if [Verb::Find as u8, Verb::FindOwn as u8].contains(&number) {
+                payload.copy_from_slice(&devices[at].encode());
+            }
+            if number == Verb::Delete as u8 {
+                devices.remove(at);
+            }
+            Ok(())
+        }
+    }
+
+    /// The kernels whose commands differ: 6.1, 6.4 with and without plain numbers, 6.5 and later
+    /// likewise.
+    #[test]
+    fn every_kernel_is_told_in_its_own_numbers() {
+        for (takes_plain, takes_ioctls, features, expected) in [
+            (true, false, None, Numbering::Plain),
+            (true, true, None, Numbering::Plain),
+            (false, true, None, Numbering::Ioctl),
+            (true, true, Some(0x7f), Numbering::Ioctl),
+            (false, true, Some(0x7f), Numbering::Ioctl),
+        ] {
+            for unprivileged in [false, true] {
+                let by_path = unprivileged;
+                let kernel =
+                    Kernel { takes_plain, takes_ioctls, features, by_path, ..Kernel::default() };
+                let control = kernel.opened(unprivileged).unwrap();
+                assert_eq!(control.numbering, expected);
+                let wanted = DeviceInfo { queues: 2, identity: 77, ..DeviceInfo::default() };
+                let made = control.add(wanted, true).unwrap();
+                assert_eq!((made.number, made.identity), (3, 77));
+                assert_eq!(made.flags & RECOVERS == 0, unprivileged);
+                assert_eq!(control.find(3), Some(made));
+                assert_eq!(control.find(4), None);
+                control.set_parameters(3, &[1; PARAMETER_BYTES]).unwrap();
+                for verb in [Verb::Start, Verb::Stop, Verb::Delete] {
+                    control.tell(verb, 3).unwrap();
+                }
+                assert_eq!(control.find(3), None);
+            }
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_lets_only_root_make_devices_says_so() {
+        let kernel = Kernel { takes_ioctls: true, features: Some(0x4f), ..Kernel::default() };
+        let control = kernel.opened(true).unwrap();
+        let error = control.add(DeviceInfo::default(), false).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Permission);
+        assert!(kernel.devices.lock().unwrap().is_empty());
+        // One that does not say what it can do is asked.
+        let kernel = Kernel { takes_plain: true, by_path: true, ..Kernel::default() };
+        assert!(kernel.opened(true).unwrap().add(DeviceInfo::default(), false).is_ok());
+    }
+
+    #[test]
+    fn a_kernel_that_does_not_answer_is_not_asked_again() {
+        let kernel = Kernel { takes_plain: true, ..Kernel::default() };
+        let hanging = |verb: Verb| Kernel { hangs_at: Some(verb as u8), ..kernel.clone() };
+        let error = hanging(Verb::Features).opened(false).map(drop).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
+        assert_eq!(kernel.told.lock().unwrap().len(), 1, "it is asked once");
+        let control = hanging(Verb::Start).opened(false).unwrap();
+        let made = control.add(DeviceInfo::default(), true).unwrap();
+        let failed = |verb| control.tell(verb, made.number).unwrap_err().kind();
+        assert_eq!(failed(Verb::Start), io::ErrorKind::TimedOut);
+        let told = kernel.told.lock().unwrap().len();
+        assert_eq!(failed(Verb::Stop), io::ErrorKind::TimedOut);
+        assert_eq!(kernel.told.lock().unwrap().len(), told);
+        // Whoever comes later finds what is left, and takes it away.
+        let later = kernel.opened(false).unwrap();
+        assert!(later.find(made.number).is_some());
+        later.tell(Verb::Delete, made.number).unwrap();
+        assert!(kernel.devices.lock().unwrap().is_empty());
+    }
 
     /// The numbers that `<linux/ublk_cmd.h>` of Linux 6.4 gives on x86 and ARM.
     #[test]

@@ -95,8 +95,9 @@ impl UblkDevice {
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`] where the kernel has no ublk, [`ErrorKind::Permission`] without the
-    /// right to it, [`ErrorKind::Unsupported`] for blocks larger than a page, or what the driver
-    /// says.
+    /// right to it, [`ErrorKind::Unsupported`] for blocks larger than a page,
+    /// [`ErrorKind::TimedOut`] where the driver does not answer (it may have a device then that is
+    /// to be taken away later, with [`remove`]), or what the driver says.
     pub fn attach(device: Arc<dyn Device>, options: &UblkOptions) -> Result<UblkDevice, Error> {
         let plan = Plan::new(device, options)?;
         let control = Control::open()?;
@@ -206,8 +207,8 @@ impl UblkDevice {
     /// programs that look at every device (udev, `blkid`) have it open for a moment.
     ///
     /// # Errors
-    /// [`ErrorKind::Busy`] when a program has it open, or a file system on it is mounted; then it
-    /// stays.
+    /// [`ErrorKind::Busy`] when a program has it open, or a file system on it is mounted, and
+    /// [`ErrorKind::TimedOut`] when the driver does not answer; then it stays.
     pub fn detach(&mut self) -> Result<(), Error> {
         if !self.is_ours {
             return Ok(());
@@ -233,6 +234,9 @@ impl UblkDevice {
             }
             _ => (),
         }
+        // What lies in the page cache is written now, however long that takes, and not within the
+        // time of a command. What cannot be written is lost by either.
+        let _ = held.as_ref().map(File::sync_all);
         self.stop()?;
         drop(held);
         self.take_away()

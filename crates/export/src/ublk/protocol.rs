@@ -301,6 +301,41 @@ mod tests {
         assert_eq!(ask(4, 0, 1), Err(Errno::OPNOTSUPP), "nobody asks for this any more");
     }
 
+    /// Whatever the driver describes, what is done lies within the device and the request's memory.
+    #[test]
+    fn nothing_is_asked_of_the_device_beyond_its_end() {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut random = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            // Small numbers and those around the bounds are as likely as others.
+            let bits = state >> 58;
+            let number = state & (u64::MAX >> bits);
+            if state & 1 == 0 { number } else { (1_u64 << 55).wrapping_sub(number) }
+        };
+        for _ in 0..200_000 {
+            let request = UblkRequest {
+                op_flags: random() as u32,
+                sectors: random() as u32,
+                start_sector: random(),
+            };
+            let (size_bytes, max_bytes) = (random() & !511, random() as u32 & !4095);
+            let (offset, length) = match parse(request, size_bytes, max_bytes) {
+                Err(_) | Ok(Ask::Flush) => continue,
+                Ok(Ask::Read { offset, length } | Ask::Write { offset, length, .. }) => {
+                    assert!(length <= max_bytes, "{request:?}");
+                    (offset, u64::from(length))
+                }
+                Ok(Ask::Discard { offset, length } | Ask::Zero { offset, length, .. }) => {
+                    (offset, length)
+                }
+            };
+            let is_within = offset.checked_add(length).is_some_and(|end| end <= size_bytes);
+            assert!(length > 0 && is_within, "{request:?} of {size_bytes} bytes");
+        }
+    }
+
     #[test]
     fn the_driver_is_told_bytes_or_an_error() {
         assert_eq!(result(Ok(4096)), 4096);

@@ -192,6 +192,13 @@ impl Journal {
         Ok(identity)
     }
 
+    /// Leaves the block device that was noted to the next process: the driver does not answer, and
+    /// may still make it.
+    pub fn leave_ublk(&mut self) {
+        let is_it = |made: &mut Entry| matches!(made, Entry::Ublk { .. });
+        self.left.extend(self.made.extract_if(.., is_it));
+    }
+
     /// The number of the block device that a dead process has left and this one is to go on with.
     #[must_use]
     pub fn left_ublk(&self) -> Option<u64> {
@@ -511,6 +518,21 @@ mod tests {
         journal.go_on().unwrap();
         assert_eq!(journal.undo(), Vec::<String>::new());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_block_device_whose_driver_does_not_answer_is_left_to_the_next_process() {
+        for leaves in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let mut journal = Journal::new(folder.path());
+            journal.note_ublk("").unwrap();
+            if leaves {
+                journal.leave_ublk();
+            }
+            assert_eq!(journal.undo(), Vec::<String>::new());
+            assert_eq!(folder.path().join(NAME).exists(), leaves);
+            assert_eq!(undo_left_behind(folder.path()).is_empty(), !leaves);
+        }
     }
 
     #[test]
