@@ -47,9 +47,31 @@ impl ArrayDevice {
     /// # Errors
     /// [`ErrorKind::Invalid`] for no member, too many, or one that is smaller than a block.
     pub fn linear(members: Vec<Arc<dyn Device>>) -> Result<Self, Error> {
+        Self::linear_from(members, 0)
+    }
+
+    /// The same from `offset_bytes` of the first member on.
+    ///
+    /// # Errors
+    /// As [`ArrayDevice::linear`], and for an offset that is no whole block or leaves nothing of
+    /// that member.
+    pub fn linear_from(members: Vec<Arc<dyn Device>>, offset_bytes: u64) -> Result<Self, Error> {
         let block_bytes = block_bytes(&members)?;
-        let sizes = sizes(&members);
+        let mut sizes = sizes(&members);
         check_total(&sizes)?;
+        let is_whole = offset_bytes.is_multiple_of(block_bytes);
+        let left = sizes[0].checked_sub(offset_bytes).filter(|_| is_whole);
+        let Some(left) = left.filter(|left| offset_bytes == 0 || *left >= block_bytes) else {
+            let text = format!(
+                "offset={}: {} has {}, of which that leaves no whole blocks of {}",
+                size_text(offset_bytes),
+                name(0, &members[0]),
+                text_of(&members[0]),
+                bytes_text(block_bytes)
+            );
+            return Err(Error::new(ErrorKind::Invalid, text));
+        };
+        sizes[0] = left;
         for (number, member) in members.iter().enumerate() {
             if member.info().size_bytes < block_bytes {
                 let text = statement!(
@@ -61,8 +83,19 @@ impl ArrayDevice {
                 return Err(Error::new(ErrorKind::Invalid, text));
             }
         }
-        let level = LinearLevel::new(Linear::new(&sizes, block_bytes));
-        Self::assemble(level, members.into_iter().map(Some).collect())
+        let level = LinearLevel::new(Linear::new(&sizes, block_bytes)).with_offset(offset_bytes);
+        if offset_bytes == 0 {
+            return Self::assemble(level, members.into_iter().map(Some).collect());
+        }
+        let start = |(number, device): (usize, Arc<dyn Device>)| {
+            Some(MemberAtStart {
+                device,
+                data_offset: if number == 0 { offset_bytes } else { 0 },
+                unrecovered: Ranges::none(),
+                lost: Ranges::none(),
+            })
+        };
+        Self::resume(level, members.into_iter().enumerate().map(start).collect(), Ranges::none())
     }
 
     /// Chunks dealt out to the members in turn. A member that is longer than others goes on alone

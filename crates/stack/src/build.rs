@@ -627,6 +627,10 @@ impl Builder<'_> {
         members: &[Option<Arc<dyn Device>>],
     ) -> Result<Arc<dyn Device>, Error> {
         let Node::Layer { name, .. } = layer else { unreachable!("a layer") };
+        if settings.get("offset").is_some() {
+            let text = format!("{name}: offset is for members without superblocks");
+            return Err(Error::new(ErrorKind::Invalid, text));
+        }
         let said = superblocks::StatedArray {
             level: name,
             metadata,
@@ -654,7 +658,10 @@ impl Builder<'_> {
         members: Vec<Arc<dyn Device>>,
     ) -> Result<Arc<dyn Device>, Error> {
         match name {
-            "linear" => self.raw_array(name, ArrayDevice::linear(members)),
+            "linear" => {
+                let offset_bytes = self.size(settings, "offset")?.unwrap_or(0);
+                self.raw_array(name, ArrayDevice::linear_from(members, offset_bytes))
+            }
             "raid0" => {
                 let chunk_bytes = self.size(settings, "chunk")?.unwrap_or(64 << 10);
                 let layout = if settings.is("layout", "alternate") {

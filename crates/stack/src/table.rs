@@ -251,7 +251,16 @@ pub static LAYERS: &[LayerRow] = &[
         name: "linear",
         members: (1, MEMBERS_MAX),
         redundant: false,
-        options: &[METADATA, FORCE],
+        options: &[
+            OptionRow {
+                name: "offset",
+                takes: ValueKind::Size,
+                default: "0",
+                help: "what of the first member lies before the data, without superblocks",
+            },
+            METADATA,
+            FORCE,
+        ],
         help: "members one behind the other",
     },
     LayerRow {

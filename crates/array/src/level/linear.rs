@@ -1,6 +1,6 @@
 //! Members one behind the other.
 
-use block::Info;
+use block::{Info, size_text};
 
 use super::definition::{Faults, Level, PlanResult};
 use crate::geometry::Linear;
@@ -13,11 +13,18 @@ use crate::queues::Queues;
 #[derive(Debug)]
 pub struct LinearLevel {
     geometry: Linear,
+    /// What of the first member lies before the data, for the array's description, in bytes.
+    offset_bytes: u64,
 }
 
 impl LinearLevel {
     pub(crate) fn new(geometry: Linear) -> LinearLevel {
-        LinearLevel { geometry }
+        LinearLevel { geometry, offset_bytes: 0 }
+    }
+
+    /// The same, described as beginning at this offset of the first member.
+    pub(crate) fn with_offset(self, offset_bytes: u64) -> LinearLevel {
+        LinearLevel { offset_bytes, ..self }
     }
 }
 
@@ -27,7 +34,12 @@ impl Level for LinearLevel {
     }
 
     fn options(&self) -> Vec<(String, String)> {
-        vec![("metadata".to_owned(), "none".to_owned())]
+        let metadata = ("metadata".to_owned(), "none".to_owned());
+        let offset = match self.offset_bytes {
+            0 => None,
+            bytes => Some(("offset".to_owned(), size_text(bytes))),
+        };
+        [metadata].into_iter().chain(offset).collect()
     }
 
     fn size_bytes(&self) -> u64 {

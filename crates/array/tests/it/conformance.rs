@@ -50,6 +50,14 @@ fn linear(members: Vec<Arc<dyn Device>>) -> Arc<dyn Device> {
 #[test]
 fn linear_keeps_the_contract() {
     check("linear", |seed| linear(members(&[5 << 9, 1 << 9, 40 << 9, 7 << 9], seed)));
+    check("linear, from an offset on", |seed| {
+        let members = members(&[25 << 9, 40 << 9], seed);
+        Arc::new(ArrayDevice::linear_from(members, 18 << 9).expect("an array"))
+    });
+    for offset_bytes in [100, 25 << 9, 26 << 9] {
+        let refused = ArrayDevice::linear_from(members(&[25 << 9, 40 << 9], 1), offset_bytes);
+        assert!(refused.is_err_and(|error| error.to_string().contains("whole blocks")));
+    }
 }
 
 #[test]

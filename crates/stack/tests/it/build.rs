@@ -46,6 +46,11 @@ const TREES: &[(&str, &str, u64)] = &[
     ("ram:1MiB", "ram:1MiB", 1 << 20),
     ("linear(ram:1MiB, ram:2MiB)", "linear(metadata=none, ram:1MiB, ram:2MiB)", 3 << 20),
     (
+        "linear(offset=64KiB, ram:1MiB, ram:2MiB)",
+        "linear(metadata=none, offset=64KiB, ram:1MiB, ram:2MiB)",
+        (3 << 20) - (64 << 10),
+    ),
+    (
         "raid0(null:1MiB, null:1MiB)",
         "raid0(chunk=64KiB, metadata=none, null:1MiB, null:1MiB)",
         2 << 20,

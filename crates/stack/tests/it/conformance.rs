@@ -15,6 +15,8 @@ fn build(text: &str, seed: u64) -> Arc<dyn Device> {
 fn stacks_keep_the_contract() {
     for text in [
         "linear(ram:96KiB, ram:1KiB, ram:64KiB)",
+        "linear(offset=32KiB, ram:96KiB, ram:64KiB)",
+        "linear(offset=5KiB, raid1(ram:96KiB, ram:96KiB))",
         "raid0(chunk=4KiB, ram:128KiB, ram:128KiB)",
         "raid0(chunk=1536, layout=alternate, ram:12KiB, ram:40KiB, ram:30KiB)",
         "raid0(chunk=8KiB, fault(volatile=yes, delay=100us, delay_probability=0.3, ram:64KiB), \
