@@ -127,6 +127,8 @@ words::catalogue! {
     WAS_BEING_WRITTEN: "it was being written to: what is missing may read wrong there",
         "書き込み中でした。欠けた部分は正しく読めないかもしれません";
     DOES_NOT_BELONG: "{source}: it does not belong to the others", "{source}: ほかのものと一緒のアレイではありません";
+    UNLIKE_COPY: "{source}: it is not everywhere what the copy is that is used",
+        "{source}: 使われる複製と内容が一致しないところがあります";
     CLAIMED_BY_ANOTHER: "{own}: another one claims its place too",
         "{own}: 同じ場所を名乗るものがほかにもあります";
 }

@@ -58,3 +58,13 @@ fn layer_name(level: Level) -> &'static str {
         _ => "linear",
     }
 }
+
+/// What of a stack there is from an offset on.
+fn node_from(stack: block::Node, offset_bytes: u64) -> block::Node {
+    match offset_bytes {
+        0 => stack,
+        offset_bytes => block::Node::layer("linear", vec![stack])
+            .with("metadata", "none")
+            .with("offset", block::size_text(offset_bytes)),
+    }
+}

@@ -213,6 +213,31 @@ fn exports_are_members_in_every_verb() {
             "{complaint}"
         );
     }
+    let (_, said, _) = site.on("other", &["array", "rescue", a, b, c]);
+    assert!(said.contains("cannot be opened") && said.contains("another server has"), "{said}");
+    // Nor into an array of its own.
+    let own = ["x", "y"].map(|name| site.file(name, 24).display().to_string());
+    let own_text = format!("raid1(metadata=1.2, {}, {})", own[0], own[1]);
+    for verb in [
+        &["array", "create", "own", "-l", "1", "--member", &own[0], &own[1]][..],
+        &["array", "start", "--name", "own", "--nbd", "unix", &own_text],
+    ] {
+        let (code, _, complaint) = site.on("other", verb);
+        assert_eq!(code, Some(0), "{complaint}");
+    }
+    for verb in [
+        &["array", "add", "own", a, "--erase-signature"][..],
+        &["array", "replace", "own", "1", a, "--erase-signature"],
+    ] {
+        let (code, _, complaint) = site.on("other", verb);
+        assert!(
+            code != Some(0) && complaint.contains("another server has this array"),
+            "{verb:?}: {complaint}"
+        );
+    }
+    let (code, _, complaint) = site.on("other", &["array", "stop", "own"]);
+    assert_eq!(code, Some(0), "{complaint}");
+
     site.ok(&["array", "fail", "tank", b]);
     site.ok(&["array", "remove", "tank", b]);
     let said = site.refused(&["array", "add", "tank", a]);

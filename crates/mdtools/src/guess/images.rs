@@ -33,15 +33,21 @@ impl Images {
                 most = MEMBERS_MAX
             )));
         }
+        let images = Images::of(guard, &sources)?;
+        if images.regions.iter().flatten().count() < 2 {
+            return Err(Error::usage(catalogue::NOTHING_TO_HOLD_AGAINST));
+        }
+        Ok(images)
+    }
+
+    /// The same of any number of members.
+    pub(crate) fn of(guard: &Guard, sources: &[Option<MemberSource>]) -> Result<Images, Error> {
         MemberSource::refuse_same_twice(sources.iter().flatten())?;
         let open = |source: &MemberSource| source.open(guard, Purpose::Image);
         let regions = sources
             .iter()
             .map(|source| source.as_ref().map(open).transpose())
             .collect::<Result<Vec<_>, Error>>()?;
-        if regions.iter().flatten().count() < 2 {
-            return Err(Error::usage(catalogue::NOTHING_TO_HOLD_AGAINST));
-        }
         Ok(Images { regions })
     }
 }

@@ -25,6 +25,7 @@
 mod evidence;
 mod images;
 mod landmarks;
+mod nested;
 mod reader;
 mod redundancy;
 mod search;
@@ -48,11 +49,12 @@ use evidence::Tally;
 pub use evidence::{Evidence, Proof};
 pub use images::Images;
 use landmarks::{Landmark, openings};
+pub(crate) use nested::{Copies, beginnings, copies, guess_stripe, nested_offsets, sums};
 use reader::{Reader, is_zero};
 use redundancy::{Arrangement, Fit, Sample};
 use search::{AbsentSource, COPIES, Order, Search};
-pub use shape::Shape;
 use shape::{Map, Spot};
+pub use shape::{ParityBelow, Shape};
 
 const SECTOR_BYTES: u64 = block::SECTOR_BYTES;
 /// More members than this are refused: the time grows with their permutations.
@@ -482,6 +484,7 @@ fn shapes(reader: &Reader<'_>, levels: &[Level], known: &SearchLimits) -> Vec<Sh
                     layout,
                     chunk_bytes,
                     data_offset_bytes,
+                    below: None,
                 };
                 shapes.extend(offsets.iter().map(shape));
             }
@@ -943,26 +946,44 @@ impl Guess {
         self.shape.level == Level::Linear || self.least() < SUSPICIOUS_BELOW
     }
 
+    /// The members that a mirror does without, as what they hold is not everywhere what the first
+    /// copy is: one of them is older, and a mixture is nobody's data.
+    pub(crate) fn unlike_copies(&self) -> Vec<usize> {
+        let differ = self.evidence.iter().any(|row| row.kind == COPIES && row.misfits > 0);
+        let copies = match (self.shape.level, self.shape.layout) {
+            (Level::Raid1, _) => self.order.len(),
+            (_, Layout::Raid10(layout)) if layout.far == 1 => layout.near as usize,
+            _ => 1,
+        };
+        let is_first = |slot: usize| slot.is_multiple_of(copies);
+        let unlike = self.order.iter().enumerate().filter(|(slot, _)| !is_first(*slot));
+        let unlike = unlike.map(|(_, member)| *member).collect();
+        if differ && self.order.len().is_multiple_of(copies) { unlike } else { Vec::new() }
+    }
+
     /// The stack that the guess stands for; `None` among the members is a missing one.
     #[must_use]
     pub fn tree<S: Clone + Into<MemberSource>>(&self, members: &[Option<S>]) -> Node {
-        let leaf = |member: &usize| match &members[*member] {
-            Some(source) if self.foreign != Some(*member) => {
-                source.clone().into().part(self.shape.data_offset_bytes, None).node()
-            }
-            _ => Node::Missing,
+        self.tree_over(|member, offset_bytes| match &members[member] {
+            Some(source) => source.clone().into().part(offset_bytes, None).node(),
+            None => Node::Missing,
+        })
+    }
+
+    /// The same over what `part` makes of a member from an offset on.
+    pub(crate) fn tree_over(&self, part: impl Fn(usize, u64) -> Node) -> Node {
+        let shape = &self.shape;
+        let child = |member: &usize| match (self.foreign, shape.below) {
+            (Some(foreign), _) if foreign == *member => Node::Missing,
+            (_, Some(below)) => part(*member, below.data_offset_bytes),
+            (_, None) => part(*member, shape.data_offset_bytes),
         };
-        let node =
-            Node::layer(super::layer_name(self.shape.level), self.order.iter().map(leaf).collect())
-                .with("metadata", "none");
-        let node = if self.shape.chunk_bytes > 0 {
-            node.with("chunk", block::size_text(self.shape.chunk_bytes))
-        } else {
-            node
-        };
-        match self.shape.layout {
-            Layout::Plain | Layout::Unknown(_) | Layout::Raid0(None) => node,
-            layout => node.with("layout", layout),
-        }
+        let children: Vec<Node> = self.order.iter().map(child).collect();
+        let Some(below) = shape.below else { return shape.node(children) };
+        let inner = children.chunks(below.members).map(|children| {
+            let inner = below.shape().node(children.to_vec());
+            super::node_from(inner, shape.data_offset_bytes)
+        });
+        shape.node(inner.collect())
     }
 }

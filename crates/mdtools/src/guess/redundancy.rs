@@ -123,6 +123,33 @@ pub(super) fn equal(samples: &[Sample]) -> Fit {
     })
 }
 
+/// Whether two members hold the same.
+pub(super) fn equal_pair(samples: &[Sample], one: usize, other: usize) -> Fit {
+    Fit::over(samples, |sample| {
+        let (one, other) = (sample.sectors[one].as_ref()?, sample.sectors[other].as_ref()?);
+        (!is_zero(one) || !is_zero(other)).then(|| one == other)
+    })
+}
+
+/// Whether these members alone add up to zero, without one of them `but_one`.
+pub(super) fn sum_of_group(samples: &[Sample], group: &[usize], but_one: bool) -> Fit {
+    Fit::over(samples, |sample| {
+        let mut sum = [0; SECTOR];
+        let mut held = Vec::new();
+        for member in group {
+            let sector = sample.sectors[*member].as_ref()?;
+            held.push(sector);
+            add(&mut sum, sector);
+        }
+        let is_used = held.iter().any(|sector| !is_zero(sector));
+        let is_right = match but_one {
+            true => held.contains(&&sum),
+            false => is_zero(&sum),
+        };
+        is_used.then_some(is_right)
+    })
+}
+
 /// Whether the members add up to zero. Nothing is told when one is absent.
 pub(super) fn sum(samples: &[Sample]) -> Fit {
     Fit::over(samples, |sample| {

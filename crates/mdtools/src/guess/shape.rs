@@ -3,9 +3,9 @@
 use std::fmt;
 
 use array::Raid0Layout;
-use array::geometry::{Linear, Parity, Raid0, Raid10, Row};
+use array::geometry::{Linear, Parity, ParityLayout, Raid0, Raid10, Row};
 use array::md::{Layout, Level};
-use block::size_text;
+use block::{Node, size_text};
 
 use super::SECTOR_BYTES;
 
@@ -20,6 +20,49 @@ pub struct Shape {
     pub chunk_bytes: u64,
     /// Where data start on every member, in bytes.
     pub data_offset_bytes: u64,
+    /// What the members are where each is an array itself.
+    pub below: Option<ParityBelow>,
+}
+
+/// An array of level 5 that stands in a place of another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParityBelow {
+    /// How many members it has.
+    pub members: usize,
+    /// Its layout.
+    pub layout: ParityLayout,
+    /// Its chunk in bytes.
+    pub chunk_bytes: u64,
+    /// Where data start on every member of it, in bytes.
+    pub data_offset_bytes: u64,
+}
+
+impl ParityBelow {
+    /// What each of these arrays is by itself.
+    pub(super) fn shape(self) -> Shape {
+        Shape {
+            level: Level::Raid5,
+            layout: Layout::Parity(self.layout),
+            chunk_bytes: self.chunk_bytes,
+            data_offset_bytes: self.data_offset_bytes,
+            below: None,
+        }
+    }
+}
+
+impl Shape {
+    /// The layer of a stack over these members.
+    pub(super) fn node(&self, members: Vec<Node>) -> Node {
+        let node = Node::layer(crate::layer_name(self.level), members).with("metadata", "none");
+        let node = match self.chunk_bytes {
+            0 => node,
+            chunk_bytes => node.with("chunk", size_text(chunk_bytes)),
+        };
+        match self.layout {
+            Layout::Plain | Layout::Unknown(_) | Layout::Raid0(None) => node,
+            layout => node.with("layout", layout),
+        }
+    }
 }
 
 impl fmt::Display for Shape {
@@ -31,7 +74,11 @@ impl fmt::Display for Shape {
         if self.chunk_bytes > 0 {
             write!(f, ", chunk {}", size_text(self.chunk_bytes))?;
         }
-        write!(f, ", data from {}", size_text(self.data_offset_bytes))
+        write!(f, ", data from {}", size_text(self.data_offset_bytes))?;
+        match self.below {
+            Some(below) => write!(f, ", each member {} of {}", below.shape(), below.members),
+            None => Ok(()),
+        }
     }
 }
 
@@ -50,6 +97,8 @@ enum Geometry {
     Mirror(u64),
     Copies(Raid10),
     Parity(Parity),
+    /// One over others, which have as many members each.
+    Nested(Box<Map>, Vec<Map>),
 }
 
 /// A shape over members of known sizes.
@@ -64,6 +113,9 @@ impl Map {
     /// The shape over members with these whole sizes, by role; `None` when they are too small for
     /// it.
     pub(super) fn new(shape: &Shape, sizes: &[u64]) -> Option<Map> {
+        if let Some(below) = shape.below {
+            return Map::nested(shape, below, sizes);
+        }
         let data: Option<Vec<u64>> =
             sizes.iter().map(|size| size.checked_sub(shape.data_offset_bytes)).collect();
         let data: Vec<u64> = data?.into_iter().map(|size| size - size % SECTOR_BYTES).collect();
@@ -105,12 +157,28 @@ impl Map {
             Geometry::Mirror(size) => *size,
             Geometry::Copies(copies) => copies.size_bytes(),
             Geometry::Parity(parity) => parity.size_bytes(),
+            Geometry::Nested(over, _) => over.size_bytes,
         };
         Some(Map {
             geometry,
             data_offset_bytes: shape.data_offset_bytes,
             size_bytes,
             roles: data.len(),
+        })
+    }
+
+    /// The same over arrays: the first members by role are the first array, and so on.
+    fn nested(shape: &Shape, below: ParityBelow, sizes: &[u64]) -> Option<Map> {
+        let inner = sizes.chunks_exact(below.members);
+        let inner: Vec<Map> =
+            inner.map(|sizes| Map::new(&below.shape(), sizes)).collect::<Option<_>>()?;
+        let inner_sizes: Vec<u64> = inner.iter().map(|map| map.size_bytes).collect();
+        let over = Map::new(&Shape { below: None, ..*shape }, &inner_sizes)?;
+        Some(Map {
+            size_bytes: over.size_bytes,
+            data_offset_bytes: 0,
+            roles: sizes.len(),
+            geometry: Geometry::Nested(Box::new(over), inner),
         })
     }
 
@@ -149,6 +217,17 @@ impl Map {
                 let (row, within) = parity.locate(address);
                 let (index, offset) = parity.locate_in_row(within);
                 spot(parity.row(row).member(index), row * parity.chunk_bytes() + offset);
+            }
+            Geometry::Nested(over, inner) => {
+                let mut places = Vec::new();
+                over.spots(address, &mut places);
+                let mut own = Vec::new();
+                for Spot { role: place, offset } in places {
+                    inner[place].spots(offset, &mut own);
+                    let first = place * inner[place].roles;
+                    let moved = own.iter().map(|it| Spot { role: first + it.role, ..*it });
+                    spots.extend(moved);
+                }
             }
         }
     }

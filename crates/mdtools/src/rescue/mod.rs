@@ -6,24 +6,27 @@
 //!                  │
 //!                  └──> find ──> groups ──┬─> as their superblocks have it, by force if need be
 //!                          │              ├─> slices: stale members, torn superblocks, copies
-//!                          └── without ───┴─> by what members hold (guess)
+//!                          └── without ───┴─> by what members hold (guess), arrays on arrays too (nested)
 //! ```
 
 mod displaced;
+mod nested;
 
 use array::md::{
     AssembleOptions, Assembly, Candidate, Role, Slot, Superblock, UsedDevice, Version,
 };
 use array::md::{ChecksumVerdict, Layout, Startability, assemble};
-use block::Node;
+use block::{ErrorKind, Node};
 use host::Error;
-use host::guard::{Guard, find_signature};
-use words::{Text, statement};
+use host::guard::{Guard, find_signature, refuse_in_use};
+use words::{Message, Text, statement};
 
 use super::assemble::{AssemblyOptions, Group, GroupMember};
 use super::guess::{Guesses, Images, MEMBERS_MAX, SearchLimits, guess};
-use super::source::Purpose;
+use super::source::{Purpose, Region};
 use super::{MemberSource, SECTOR_BYTES, find, look, raid_partition, slices};
+use nested::Place;
+
 use crate::catalogue;
 
 /// How the marks of containers that are encrypted are called.
@@ -204,6 +207,11 @@ pub fn rescue(
     loose.extend(damaged.iter().map(|(source, _)| source.clone()));
     for group in found.outermost() {
         let mut array = by_superblocks(group);
+        if let Some(reason) = search.in_use(group) {
+            array.way = Err(vec![reason]);
+            search.report.arrays.push(array);
+            continue;
+        }
         if array.way.is_err()
             && let Some((by_content, used)) = search.with_loose(group, &loose)
         {
@@ -211,20 +219,25 @@ pub fn rescue(
             array.members = by_content.members;
             array.way = by_content.way;
         }
-        search.report.arrays.push(array);
-    }
-    if found.groups.is_empty() && loose.len() > 1 {
-        let all: Vec<Option<MemberSource>> = loose.iter().cloned().map(Some).collect();
-        if let Some((array, used)) = search.without_superblocks(&all) {
-            loose.retain(|source| !used.contains(source));
-            search.report.arrays.push(array);
+        search.look_into(&mut array);
+        match array.way.is_err() && group.stands_on_arrays() {
+            true => search.over_found(array, group),
+            false => search.report.arrays.push(array),
         }
+    }
+    search.over_arrays();
+    if found.groups.is_empty()
+        && loose.len() > 1
+        && let Some((mut array, used)) = search.without_superblocks(&loose)
+    {
+        loose.retain(|source| !used.contains(source));
+        search.look_into(&mut array);
+        search.report.arrays.push(array);
     }
     for source in loose {
         let text = damaged.iter().find(|(own, _)| *own == source).map(|(_, text)| text.clone());
         search.other(&source, text, is_alone);
     }
-    search.look_into();
     Ok(search.report)
 }
 
@@ -257,6 +270,23 @@ impl Search<'_> {
             return Ok(displaced);
         }
         Ok(vec![raid_partition(self.guard, source)?.unwrap_or_else(|| source.clone())])
+    }
+
+    /// Why an array with members on other machines is not to be read: another server has it, and
+    /// changes it meanwhile.
+    fn in_use(&self, group: &Group) -> Option<Text> {
+        let mut groups = vec![group];
+        let mut regions = Vec::new();
+        while let Some(group) = groups.pop() {
+            groups.extend(group.arrays());
+            let sources = group.sources.iter().filter_map(|member| match member {
+                GroupMember::Source(source) if source.path().is_none() => Some(source),
+                _ => None,
+            });
+            regions.extend(sources.filter_map(|it| it.open(self.guard, Purpose::Look).ok()));
+        }
+        let watched = refuse_in_use(regions.iter().filter_map(Region::remote));
+        watched.err().filter(|error| error.kind() == ErrorKind::Busy).map(Text::from)
     }
 
     /// Those whose superblock is there and cannot be decoded.
@@ -294,37 +324,46 @@ impl Search<'_> {
             group.sources.iter().map(plain).collect::<Option<_>>()?;
         members.extend(loose.iter().cloned().map(Some));
         members.resize(members.len().max(superblock.raid_disks as usize), None);
-        let limits = SearchLimits {
-            levels: vec![superblock.level],
-            chunks_bytes: vec![u64::from(superblock.chunk_sectors) * SECTOR_BYTES]
-                .into_iter()
-                .filter(|bytes| *bytes > 0)
-                .collect(),
-            data_offsets_bytes: vec![superblock.data_offset_sectors * SECTOR_BYTES],
-            seed: self.known.seed,
-        };
+        let limits = limits_of(superblock, self.known);
         self.by_content(&members, &limits)
     }
 
-    /// What members make up that say nothing of themselves: all of them, then with their data where
-    /// controllers leave room, then with one more that is missing.
+    /// What members make up that say nothing of themselves: as arrays on arrays, where groups of
+    /// them show that, then all of them, then with their data where controllers, partitions and
+    /// arrays below arrays have them, then with one more that is missing. Where nothing comes of
+    /// it, why not, if that is seen.
     fn without_superblocks(
         &mut self,
-        all: &[Option<MemberSource>],
+        loose: &[MemberSource],
     ) -> Option<(RescuedArray, Vec<MemberSource>)> {
+        let groups = self.groups(loose);
+        if let Some(groups) = &groups {
+            let found = self.over_groups(loose, groups);
+            // No array by itself has such groups.
+            if found.is_some() || groups.are_all_related() {
+                return found.or_else(|| Some(groups.not_told(loose)));
+            }
+        }
+        let all: Vec<Option<MemberSource>> = loose.iter().cloned().map(Some).collect();
         let known = self.known.clone();
-        if let Some(found) = self.by_content(all, &known) {
+        if let Some(found) = self.by_content(&all, &known) {
             return Some(found);
         }
         if known.data_offsets_bytes.is_empty() {
-            let data_offsets_bytes = displaced::CONTROLLER_OFFSETS_BYTES.to_vec();
-            let limits = SearchLimits { data_offsets_bytes, ..known.clone() };
-            if let Some(found) = self.by_content(all, &limits) {
-                return Some(found);
+            for data_offsets_bytes in
+                [self.beginnings(loose), displaced::CONTROLLER_OFFSETS_BYTES.to_vec()]
+            {
+                let limits = SearchLimits { data_offsets_bytes, ..known.clone() };
+                if !limits.data_offsets_bytes.is_empty()
+                    && let Some(found) = self.by_content(&all, &limits)
+                {
+                    return Some(found);
+                }
             }
         }
-        let with_one_missing = [all, &[None]].concat();
-        self.by_content(&with_one_missing, &known)
+        let with_one_missing = [&all[..], &[None]].concat();
+        let found = self.by_content(&with_one_missing, &known);
+        found.or_else(|| groups.map(|groups| groups.not_told(loose)))
     }
 
     fn by_content(
@@ -337,7 +376,13 @@ impl Search<'_> {
         }
         let images = Images::open(self.guard, members).ok()?;
         let found = guess(&images, limits, self.go_on);
-        found.is_sound().then(|| array_of(&found, members))
+        let place = |member: &Option<MemberSource>| match member {
+            Some(source) => Place::Members(vec![source.clone()]),
+            None => Place::Missing,
+        };
+        let places: Vec<Place> = members.iter().map(place).collect();
+        let used = members.iter().flatten().cloned().collect();
+        found.is_sound().then(|| (array_of(&found, &places), used))
     }
 
     fn other(&mut self, source: &MemberSource, damage: Option<Text>, is_alone: bool) {
@@ -350,7 +395,7 @@ impl Search<'_> {
             && (offset_bytes > 0 || displaced::is_file_system(holds) || holds == LUKS)
         {
             let stack = source.part(offset_bytes, None).read_only_node();
-            self.report.arrays.push(RescuedArray {
+            let mut array = RescuedArray {
                 name: None,
                 shape: match offset_bytes {
                     0 => "one drive".to_owned(),
@@ -363,7 +408,9 @@ impl Search<'_> {
                     state: MemberFinding::ByContent,
                 }],
                 way: Ok(OpeningWay { stack, losses: Vec::new(), holds: Some(holds) }),
-            });
+            };
+            self.look_into(&mut array);
+            self.report.arrays.push(array);
             return;
         }
         let holds = match (damage, offset) {
@@ -375,62 +422,75 @@ impl Search<'_> {
         self.report.others.push(OtherSource { source: source.to_string(), holds });
     }
 
-    /// Opens each array as it would be, and looks at what it holds.
-    fn look_into(&mut self) {
-        for array in &mut self.report.arrays {
-            let Ok(way) = &mut array.way else { continue };
-            match self.guard.view(&way.stack) {
-                Ok(view) => {
-                    array.size_bytes = Some(view.size_bytes());
-                    let found = find_signature(&view, view.size_bytes()).ok().flatten();
-                    way.holds = found.or(way.holds);
-                }
-                Err(error) => array.way = Err(vec![Text::from(error)]),
+    /// Opens an array as it would be, and looks at what it holds.
+    fn look_into(&self, array: &mut RescuedArray) {
+        let Ok(way) = &mut array.way else { return };
+        match self.guard.view(&way.stack) {
+            Ok(view) => {
+                array.size_bytes = Some(view.size_bytes());
+                let found = find_signature(&view, view.size_bytes()).ok().flatten();
+                way.holds = found.or(way.holds);
             }
+            Err(error) => array.way = Err(vec![Text::from(error)]),
         }
     }
 }
 
-/// What a candidate of a guess is, and which of the members are in it.
-fn array_of(
-    found: &Guesses,
-    members: &[Option<MemberSource>],
-) -> (RescuedArray, Vec<MemberSource>) {
-    let best = &found.guesses[0];
-    let placed = |(slot, member): (usize, &usize)| {
-        let source = members[*member].as_ref().filter(|_| best.foreign != Some(*member));
-        RescuedMember {
-            slot: Some(slot),
-            source: source.map(ToString::to_string),
-            state: match source {
-                Some(_) => MemberFinding::ByContent,
-                None => MemberFinding::Missing,
-            },
-        }
-    };
-    let mut list: Vec<RescuedMember> = best.order.iter().enumerate().map(placed).collect();
-    if let Some(foreign) = best.foreign.and_then(|foreign| members[foreign].as_ref()) {
-        let reason = statement!(catalogue::DOES_NOT_BELONG, source = foreign.to_string());
-        list.push(RescuedMember {
-            slot: None,
-            source: Some(foreign.to_string()),
-            state: MemberFinding::LeftOut(reason),
-        });
+/// What a superblock tells of an array.
+fn limits_of(superblock: &Superblock, known: &SearchLimits) -> SearchLimits {
+    let chunk_bytes = u64::from(superblock.chunk_sectors) * SECTOR_BYTES;
+    SearchLimits {
+        levels: vec![superblock.level],
+        chunks_bytes: Some(chunk_bytes).filter(|bytes| *bytes > 0).into_iter().collect(),
+        data_offsets_bytes: vec![superblock.data_offset_sectors * SECTOR_BYTES],
+        seed: known.seed,
     }
+}
+
+/// What a candidate of a guess is.
+fn array_of(found: &Guesses, places: &[Place]) -> RescuedArray {
+    let best = &found.guesses[0];
+    let unlike = best.unlike_copies();
+    let mut list: Vec<RescuedMember> = Vec::new();
+    for (slot, place) in best.order.iter().enumerate() {
+        let is_used = best.foreign != Some(*place) && !unlike.contains(place);
+        let names = if is_used { places[*place].names() } else { Vec::new() };
+        let member =
+            |source: Option<String>, state| RescuedMember { slot: Some(slot), source, state };
+        if names.is_empty() {
+            list.push(member(None, MemberFinding::Missing));
+        }
+        list.extend(names.into_iter().map(|name| member(Some(name), MemberFinding::ByContent)));
+    }
+    let left_out = |places_left: &[usize], why: Message| {
+        let names = places_left.iter().flat_map(|place| places[*place].names());
+        let member = |name: String| RescuedMember {
+            slot: None,
+            state: MemberFinding::LeftOut(statement!(why, source = name)),
+            source: Some(name),
+        };
+        names.map(member).collect::<Vec<_>>()
+    };
+    let foreign: Vec<usize> = best.foreign.into_iter().collect();
+    list.extend(left_out(&foreign, catalogue::DOES_NOT_BELONG));
+    list.extend(left_out(&unlike, catalogue::UNLIKE_COPY));
     let mut losses = vec![RescueLoss::ByContent(best.agreement)];
     if found.equal > 1 {
         losses.push(RescueLoss::Undecided(found.equal - 1));
     }
     let absent = list.iter().filter(|member| member.state == MemberFinding::Missing).count();
     losses.extend((absent > 0).then_some(RescueLoss::Degraded(absent)));
-    let array = RescuedArray {
+    let stack = best.tree_over(|place, offset_bytes| match unlike.contains(&place) {
+        true => Node::Missing,
+        false => places[place].part(offset_bytes),
+    });
+    RescuedArray {
         name: None,
         shape: best.shape.to_string(),
         size_bytes: Some(best.size_bytes),
         members: list,
-        way: Ok(OpeningWay { stack: best.tree(members), losses, holds: None }),
-    };
-    (array, members.iter().flatten().cloned().collect())
+        way: Ok(OpeningWay { stack, losses, holds: None }),
+    }
 }
 
 /// What the superblocks of an array come to.

@@ -1,6 +1,8 @@
 //! Broken sets of every kind: the files are back, or the refusal is true, and nothing was written
 //! to any of them.
 
+mod nested;
+
 use std::collections::hash_map::DefaultHasher;
 use std::fs::{self, File, OpenOptions};
 use std::hash::{Hash, Hasher};
@@ -604,7 +606,8 @@ fn of_broken_sets_the_files_are_back_or_the_refusal_is_true() {
         return testkit::missing!("rescues: no mkfs.ext4: apt-get install e2fsprogs");
     };
     let mut failed = Vec::new();
-    for (name, make, damage, outcome) in SETS {
+    let sets = || SETS.iter().chain(nested::SETS);
+    for (name, make, damage, outcome) in sets() {
         let mut set = make(&content);
         damage(&mut set);
         let before = set.hashes();
@@ -613,7 +616,8 @@ fn of_broken_sets_the_files_are_back_or_the_refusal_is_true() {
         }
         assert!(set.hashes() == before, "{name}: something was written");
     }
-    let count = SETS.len();
+    let count = sets().count();
+    assert!(count >= 40, "{count} sets");
     assert!(failed.is_empty(), "{} of {count} sets:\n{}", failed.len(), failed.join("\n"));
 }
 

@@ -1,0 +1,237 @@
+//! What tells of arrays that stand on arrays before any order is known: members that hold the same,
+//! groups that add up to zero, and where data begin when more than one array has kept room.
+//!
+//! ```text
+//!   raid0 of mirrors      a = b, c = d            one of each stands for both
+//!   raid0 of raid5s       a+b+c = 0, d+e+f = 0    each group is an array by itself
+//! ```
+
+use std::collections::{HashMap, HashSet};
+
+use array::Raid0Layout;
+use array::geometry::ParityLayout;
+use array::md::{Layout, Level};
+
+use super::landmarks::{Landmark, Verdict, openings};
+use super::reader::Reader;
+use super::search::{AbsentSource, Order};
+use super::shape::{Map, ParityBelow, Shape};
+use super::{
+    CHUNKS_BYTES, Guess, Guesses, Keys, Members, Relations, SAMPLES, SECTOR_BYTES, SearchLimits,
+    Work, data_offsets, rank, redundancy,
+};
+
+/// Chunks by which mdadm's rule for the start of data differs, in bytes.
+const RULE_CHUNKS_BYTES: [u64; 2] = [0, 512 << 10];
+/// Into how many parts an array without redundancy may deal what lies before the data.
+const DEALT_MAX: u64 = 4;
+
+/// Members that hold the same.
+pub(crate) struct Copies {
+    pub(crate) members: Vec<usize>,
+    /// Nothing was seen in which they differ: none is older than the others.
+    pub(crate) are_exact: bool,
+}
+
+/// The members that are there by what they hold, each in one class.
+pub(crate) fn copies(members: &dyn Members, seed: u64) -> Vec<Copies> {
+    let samples = redundancy::samples(members, seed, SAMPLES, &mut || true);
+    let mut classes: Vec<Copies> = Vec::new();
+    for member in (0..members.count()).filter(|member| members.size_bytes(*member).is_some()) {
+        let like = classes.iter_mut().find_map(|class| {
+            let fit = redundancy::equal_pair(&samples, class.members[0], member);
+            fit.holds().then_some((class, fit.fits == fit.of))
+        });
+        match like {
+            Some((class, is_exact)) => {
+                class.members.push(member);
+                class.are_exact &= is_exact;
+            }
+            None => classes.push(Copies { members: vec![member], are_exact: true }),
+        }
+    }
+    classes
+}
+
+/// Groups of so many members that add up to zero each, without one of them (Q) where `but_one` says
+/// so, where all members are in a group; none where that is not so.
+pub(crate) fn sums(
+    members: &dyn Members,
+    size: usize,
+    but_one: bool,
+    seed: u64,
+) -> Vec<Vec<usize>> {
+    let samples = redundancy::samples(members, seed, SAMPLES, &mut || true);
+    let mut left: Vec<usize> = (0..members.count()).collect();
+    let mut groups = Vec::new();
+    while let Some(first) = left.first().copied() {
+        let holds = |group: &Vec<usize>| redundancy::sum_of_group(&samples, group, but_one).holds();
+        let Some(group) = choices(&left[1..], size - 1)
+            .into_iter()
+            .map(|others| [vec![first], others].concat())
+            .find(holds)
+        else {
+            return Vec::new();
+        };
+        left.retain(|member| !group.contains(member));
+        groups.push(group);
+    }
+    groups
+}
+
+/// All choices of so many.
+fn choices(of: &[usize], size: usize) -> Vec<Vec<usize>> {
+    match (of.split_first(), size) {
+        (_, 0) => vec![Vec::new()],
+        (None, _) => Vec::new(),
+        (Some((first, rest)), _) => {
+            let with =
+                choices(rest, size - 1).into_iter().map(|tail| [vec![*first], tail].concat());
+            with.chain(choices(rest, size)).collect()
+        }
+    }
+}
+
+/// Where data may begin on a member of so many bytes that keeps room before them more than once: as
+/// a member of an array that is a member itself, or in a partition that begins at one of `starts`.
+/// In bytes.
+pub(crate) fn nested_offsets(size_bytes: u64, starts: &[u64]) -> Vec<u64> {
+    let usual = |size_bytes: u64| {
+        RULE_CHUNKS_BYTES.into_iter().flat_map(move |chunk| data_offsets(size_bytes, chunk))
+    };
+    let mut seen = HashSet::new();
+    let mut offsets = Vec::new();
+    let mut take = |offset: u64| {
+        if offset < size_bytes && offset.is_multiple_of(SECTOR_BYTES) && seen.insert(offset) {
+            offsets.push(offset);
+        }
+    };
+    let firsts: Vec<u64> = usual(size_bytes).chain(starts.iter().copied()).collect();
+    firsts.iter().copied().for_each(&mut take);
+    for first in firsts.into_iter().filter(|first| *first < size_bytes) {
+        for second in usual(size_bytes - first) {
+            // A stripe deals it out to its members.
+            (1..=DEALT_MAX)
+                .filter(|parts| second.is_multiple_of(parts * 4096))
+                .for_each(|parts| take(first + second / parts));
+        }
+    }
+    offsets
+}
+
+/// Those of the offsets at which a member has what a file system, a table of partitions or a volume
+/// begins with.
+pub(crate) fn beginnings(members: &dyn Members, offsets: &[u64]) -> Vec<u64> {
+    let (reader, openings) = (Reader::new(members), openings(0));
+    offsets.iter().copied().filter(|offset| begins(&reader, &openings, *offset)).collect()
+}
+
+fn begins(reader: &Reader<'_>, openings: &[Landmark], offset: u64) -> bool {
+    openings.iter().any(|opening| {
+        (0..reader.count()).any(|member| {
+            let sector = reader.sector(member, offset + opening.address);
+            sector.is_some_and(|sector| matches!(opening.check(&sector), Verdict::There(_)))
+        })
+    })
+}
+
+/// How parity moves in the arrays below a stripe: as md and most controllers have it.
+const LAYOUTS: [ParityLayout; 4] = [
+    ParityLayout::LeftSymmetric,
+    ParityLayout::LeftAsymmetric,
+    ParityLayout::RightSymmetric,
+    ParityLayout::RightAsymmetric,
+];
+
+/// Searches for a stripe over arrays of level 5, whose members are in these groups. `starts` is
+/// where data may begin on a member besides where md has them.
+pub(crate) fn guess_stripe(
+    members: &dyn Members,
+    groups: &[Vec<usize>],
+    known: &SearchLimits,
+    starts: &[u64],
+    progress: &mut dyn FnMut(usize, usize) -> bool,
+) -> Guesses {
+    let reader = Reader::new(members);
+    let mut work = Work {
+        reader: &reader,
+        samples: &[],
+        relations: Relations::of(&[], &reader),
+        keys: Keys::default(),
+        guesses: Vec::new(),
+        seen: HashSet::new(),
+    };
+    let shapes = stripes(&reader, groups[0].len(), known, starts);
+    let mut found = Guesses::default();
+    for (number, shape) in shapes.iter().enumerate() {
+        if !progress(number, shapes.len()) {
+            found.interrupted = true;
+            break;
+        }
+        let unknown = Order::unknown(reader.count());
+        let Some(map) = Map::new(shape, &reader.sizes()) else { continue };
+        for order in work.after_openings(&map, AbsentSource::Unknown, &unknown, &[]) {
+            work.finish(shape, &reader.sizes(), &order, &[]);
+        }
+    }
+    let has_groups = |guess: &Guess| {
+        guess
+            .order
+            .chunks(groups[0].len())
+            .all(|own| groups.iter().any(|group| group.iter().all(|member| own.contains(member))))
+    };
+    found.guesses = work.guesses;
+    found.guesses.retain(has_groups);
+    rank(&mut found);
+    found.read_bytes = reader.read_bytes();
+    found
+}
+
+/// Every stripe to try: those whose first sector is where something begins.
+fn stripes(reader: &Reader<'_>, count: usize, known: &SearchLimits, starts: &[u64]) -> Vec<Shape> {
+    let openings = openings(0);
+    let mut known_places: HashMap<u64, bool> = HashMap::new();
+    let mut shapes = Vec::new();
+    let chunks =
+        if known.chunks_bytes.is_empty() { &CHUNKS_BYTES[..] } else { &known.chunks_bytes };
+    for &chunk_bytes in chunks {
+        let firsts = data_offsets(reader.smallest(), chunk_bytes);
+        let mut seen = HashSet::new();
+        let firsts = firsts.into_iter().chain(starts.iter().copied());
+        for first in firsts.filter(|first| seen.insert(*first)) {
+            let below = |layout| ParityBelow {
+                members: count,
+                layout,
+                chunk_bytes,
+                data_offset_bytes: first,
+            };
+            // Where the first sector is does not depend on the layout.
+            let own = below(ParityLayout::LeftSymmetric).shape();
+            let Some(inner) = Map::new(&own, &vec![reader.smallest(); count]) else { continue };
+            for second in data_offsets(inner.size_bytes(), chunk_bytes) {
+                let mut spots = Vec::new();
+                inner.spots(second, &mut spots);
+                let Some(spot) = spots.first() else { continue };
+                let is_there = *known_places
+                    .entry(spot.offset)
+                    .or_insert_with(|| begins(reader, &openings, spot.offset));
+                if !is_there {
+                    continue;
+                }
+                // Controllers deal out whole rows of the arrays below.
+                let row = chunk_bytes * (count as u64 - 1);
+                let others = chunks.iter().copied().filter(|bytes| *bytes != row);
+                for outer in [row].into_iter().chain(others) {
+                    shapes.extend(LAYOUTS.map(|layout| Shape {
+                        level: Level::Raid0,
+                        layout: Layout::Raid0(Some(Raid0Layout::Original)),
+                        chunk_bytes: outer,
+                        data_offset_bytes: second,
+                        below: Some(below(layout)),
+                    }));
+                }
+            }
+        }
+    }
+    shapes
+}

@@ -1,0 +1,344 @@
+//! Arrays on arrays whose superblocks are lost, of the inner ones, of the outer one, or of all.
+//!
+//! ```text
+//!   inner ones are found        their stacks are members of what they make up ── over_arrays
+//!   only the outer one is       its members are found as copies far from where they belong (displaced)
+//!   none                        what holds the same is a mirror ── over_mirrors
+//! ```
+
+use std::os::unix::fs::FileExt;
+
+use array::md::Level;
+use block::Node;
+use host::guard::RemoteDrive;
+
+use super::displaced::CONTROLLER_OFFSETS_BYTES;
+use super::{MemberFinding, RescueLoss, RescuedArray, RescuedMember, Search, array_of};
+use super::{by_superblocks, limits_of};
+use crate::assemble::{Group, GroupMember};
+use crate::guess::{
+    Copies, Images, MEMBERS_MAX, Members, SearchLimits, beginnings, copies, guess, guess_stripe,
+    nested_offsets, sums,
+};
+use crate::{MemberSource, node_from};
+
+/// Levels whose first member begins with what the whole begins with, and of which more than that is
+/// on the others: an array with a file system is the first of another one only by these.
+const DEALT: [Level; 2] = [Level::Raid0, Level::Raid10];
+/// With fewer places at which more than one array holds something nothing is told.
+const SAMPLES_MIN: usize = 8;
+/// How many members each array with parity below another one has.
+const GROUP_SIZES: [usize; 2] = [3, 4];
+
+/// What stands in a place of an array that is found by what its members hold.
+pub(super) enum Place {
+    Missing,
+    /// Members that hold the same; one as a rule.
+    Members(Vec<MemberSource>),
+    /// An array.
+    Array {
+        name: String,
+        stack: Node,
+    },
+}
+
+impl Place {
+    /// What of it there is from an offset on.
+    pub(super) fn part(&self, offset_bytes: u64) -> Node {
+        let leaf = |source: &MemberSource| source.part(offset_bytes, None).node();
+        match self {
+            Place::Missing => Node::Missing,
+            Place::Members(same) => match &same[..] {
+                [one] => leaf(one),
+                same => {
+                    Node::layer("raid1", same.iter().map(leaf).collect()).with("metadata", "none")
+                }
+            },
+            Place::Array { stack, .. } => node_from(stack.clone(), offset_bytes),
+        }
+    }
+
+    pub(super) fn names(&self) -> Vec<String> {
+        match self {
+            Place::Missing => Vec::new(),
+            Place::Members(same) => same.iter().map(ToString::to_string).collect(),
+            Place::Array { name, .. } => vec![name.clone()],
+        }
+    }
+}
+
+/// Arrays that are read as members.
+struct Views(Vec<RemoteDrive>);
+
+impl Members for Views {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn size_bytes(&self, member: usize) -> Option<u64> {
+        Some(self.0[member].size_bytes())
+    }
+
+    fn read(&self, member: usize, offset: u64, into: &mut [u8]) -> bool {
+        self.0[member].read_exact_at(into, offset).is_ok()
+    }
+}
+
+/// What members have to do with each other in groups, as below another array.
+pub(super) enum Groups {
+    /// Those of a group hold the same; a group may be one member alone.
+    Mirrors(Vec<Copies>),
+    /// Each group adds up to zero.
+    WithP(Vec<Vec<usize>>),
+    /// Each group without one of its members adds up to zero.
+    WithQ(Vec<Vec<usize>>),
+}
+
+impl Groups {
+    /// Whether every member goes with another one.
+    pub(super) fn are_all_related(&self) -> bool {
+        match self {
+            Groups::Mirrors(classes) => classes.iter().all(|class| class.members.len() > 1),
+            Groups::WithP(_) | Groups::WithQ(_) => true,
+        }
+    }
+
+    /// An array over these that is not found, and why.
+    pub(super) fn not_told(&self, sources: &[MemberSource]) -> (RescuedArray, Vec<MemberSource>) {
+        let (groups, what, why) = match self {
+            Groups::Mirrors(classes) => (
+                classes.iter().map(|class| class.members.clone()).collect(),
+                "mirrors",
+                "these hold the same, as mirrors below another array do, and nothing that is \
+                stored tells what stands on them",
+            ),
+            Groups::WithP(groups) => (
+                groups.clone(),
+                "arrays of level 5",
+                "these add up to zero, each group by itself, as several RAID 5 below another \
+                array do, and nothing that is stored tells how a stripe over them would be",
+            ),
+            Groups::WithQ(groups) => (
+                groups.clone(),
+                "arrays of level 6",
+                "these have P and Q, each group by itself, as several RAID 6 below another array \
+                do; what stands on such is found by their superblocks alone",
+            ),
+        };
+        let groups: Vec<Vec<usize>> = groups;
+        let texts = groups.iter().map(|group| {
+            let names = group.iter().map(|member| sources[*member].to_string());
+            names.collect::<Vec<_>>().join(", ")
+        });
+        let reason = format!("{why}: {}", texts.collect::<Vec<_>>().join("; "));
+        let member = |(slot, group): (usize, &Vec<usize>)| {
+            let of = |member: &usize| RescuedMember {
+                slot: Some(slot),
+                source: Some(sources[*member].to_string()),
+                state: MemberFinding::ByContent,
+            };
+            group.iter().map(of).collect::<Vec<_>>()
+        };
+        let array = RescuedArray {
+            name: None,
+            shape: format!("an array over {} {what}", groups.len()),
+            size_bytes: None,
+            members: groups.iter().enumerate().flat_map(member).collect(),
+            way: Err(vec![reason]),
+        };
+        (array, sources.to_vec())
+    }
+}
+
+impl Search<'_> {
+    /// Where data begin on these members, by what file systems begin with.
+    pub(super) fn beginnings(&self, sources: &[MemberSource]) -> Vec<u64> {
+        let all: Vec<Option<MemberSource>> = sources.iter().cloned().map(Some).collect();
+        let Ok(images) = Images::of(self.guard, &all) else { return Vec::new() };
+        let smallest = (0..images.count()).filter_map(|member| images.size_bytes(member)).min();
+        let offsets = nested_offsets(smallest.unwrap_or(0), &CONTROLLER_OFFSETS_BYTES);
+        beginnings(&images, &offsets)
+    }
+
+    /// The groups that members without superblocks show, where there are several.
+    pub(super) fn groups(&self, sources: &[MemberSource]) -> Option<Groups> {
+        let all: Vec<Option<MemberSource>> = sources.iter().cloned().map(Some).collect();
+        let images = Images::of(self.guard, &all).ok()?;
+        let classes = copies(&images, self.known.seed);
+        if classes.len() > 1 && classes.len() < sources.len() {
+            return Some(Groups::Mirrors(classes));
+        }
+        let sums = |size: usize, but_one: bool| match all.len() % size {
+            0 => sums(&images, size, but_one, self.known.seed),
+            _ => Vec::new(),
+        };
+        let found = |but_one: bool, sizes: &[usize]| {
+            let mut found = sizes.iter().map(|size| sums(*size, but_one));
+            found.find(|groups| groups.len() > 1)
+        };
+        found(false, &GROUP_SIZES)
+            .map(Groups::WithP)
+            .or_else(|| found(true, &GROUP_SIZES[1..]).map(Groups::WithQ))
+    }
+
+    pub(super) fn over_groups(
+        &mut self,
+        sources: &[MemberSource],
+        groups: &Groups,
+    ) -> Option<(RescuedArray, Vec<MemberSource>)> {
+        match groups {
+            Groups::Mirrors(classes) => self.over_mirrors(sources, classes),
+            Groups::WithP(groups) => self.over_parity(sources, groups),
+            Groups::WithQ(_) => None,
+        }
+    }
+
+    /// Mirrors below an array of another level: of those that hold the same one stands for all.
+    fn over_mirrors(
+        &mut self,
+        sources: &[MemberSource],
+        classes: &[Copies],
+    ) -> Option<(RescuedArray, Vec<MemberSource>)> {
+        if classes.len() > MEMBERS_MAX {
+            return None;
+        }
+        let one = |class: &Copies| sources[class.members[0]].clone();
+        let firsts: Vec<MemberSource> = classes.iter().map(one).collect();
+        let known = self.known.clone();
+        let data_offsets_bytes = match known.data_offsets_bytes.is_empty() {
+            true => self.beginnings(&firsts),
+            false => known.data_offsets_bytes.clone(),
+        };
+        let images: Vec<Option<MemberSource>> = firsts.into_iter().map(Some).collect();
+        let images = Images::open(self.guard, &images).ok()?;
+        let limits = SearchLimits { data_offsets_bytes, ..known };
+        let found = guess(&images, &limits, self.go_on);
+        if !found.is_sound() {
+            return None;
+        }
+        // Of those that differ somewhere only the first is read: a mixture is nobody's data.
+        let read = |class: &Copies| if class.are_exact { class.members.len() } else { 1 };
+        let place = |class: &Copies| {
+            let read = class.members.iter().take(read(class));
+            Place::Members(read.map(|member| sources[*member].clone()).collect())
+        };
+        let places: Vec<Place> = classes.iter().map(place).collect();
+        let mut array = array_of(&found, &places);
+        for class in classes {
+            let used = sources[class.members[0]].to_string();
+            for other in &class.members[read(class)..] {
+                let other = sources[*other].to_string();
+                let reason = format!("{other}: it holds nearly the same as {used}, which is used");
+                array.members.push(RescuedMember {
+                    slot: None,
+                    source: Some(other.clone()),
+                    state: MemberFinding::LeftOut(reason),
+                });
+                if let Ok(way) = &mut array.way {
+                    way.losses.push(RescueLoss::Chosen { used: used.clone(), other });
+                }
+            }
+        }
+        array.shape = format!("{} over mirrors", array.shape);
+        Some((array, sources.to_vec()))
+    }
+
+    /// Arrays that hold nothing that is known, as members of one whose superblocks are lost.
+    pub(super) fn over_arrays(&mut self) {
+        let is_open = |array: &RescuedArray| array.way.is_ok();
+        let is_blank =
+            |array: &RescuedArray| array.way.as_ref().is_ok_and(|way| way.holds.is_none());
+        let blank = self.report.arrays.iter().filter(|array| is_blank(array)).count();
+        // The first of a stripe begins with what the whole begins with.
+        for (wanted, levels) in
+            [(is_blank as fn(&RescuedArray) -> bool, Vec::new()), (is_open, DEALT.to_vec())]
+        {
+            let (below, others): (Vec<RescuedArray>, Vec<RescuedArray>) =
+                std::mem::take(&mut self.report.arrays).into_iter().partition(wanted);
+            let limits = SearchLimits { levels, ..self.known.clone() };
+            let found = if blank > 0 { self.over(&below, &limits) } else { None };
+            self.report.arrays = others;
+            match found {
+                Some(array) => return self.report.arrays.push(array),
+                None => self.report.arrays.extend(below),
+            }
+        }
+    }
+
+    /// An array that cannot be opened by its superblocks, of which members are arrays: with the
+    /// others of these that were found, by what they hold.
+    pub(super) fn over_found(&mut self, mut array: RescuedArray, group: &Group) {
+        let inner = group.sources.iter().filter_map(|member| match member {
+            GroupMember::Array(below) => Some(by_superblocks(below)),
+            GroupMember::Source(_) => None,
+        });
+        let mut inner: Vec<RescuedArray> = inner.collect();
+        inner.iter_mut().for_each(|below| self.look_into(below));
+        let is_blank =
+            |array: &RescuedArray| array.way.as_ref().is_ok_and(|way| way.holds.is_none());
+        let (others, rest): (Vec<RescuedArray>, Vec<RescuedArray>) =
+            std::mem::take(&mut self.report.arrays).into_iter().partition(is_blank);
+        let all = [&inner[..], &others[..]].concat();
+        let limits = limits_of(&group.candidates[0].superblock, self.known);
+        let found = match inner.len() == group.sources.len() {
+            true => self.over(&all, &limits),
+            false => None,
+        };
+        self.report.arrays = rest;
+        match found {
+            Some(by_content) => {
+                array.members = by_content.members;
+                array.way = by_content.way;
+                array.size_bytes = by_content.size_bytes;
+            }
+            None => self.report.arrays.extend(others),
+        }
+        self.report.arrays.push(array);
+    }
+
+    /// What arrays make up, by what they hold.
+    fn over(&mut self, below: &[RescuedArray], limits: &SearchLimits) -> Option<RescuedArray> {
+        if !(2..=MEMBERS_MAX).contains(&below.len()) {
+            return None;
+        }
+        let ways: Vec<_> =
+            below.iter().map(|array| array.way.as_ref().ok()).collect::<Option<_>>()?;
+        let views: Vec<RemoteDrive> =
+            ways.iter().map(|way| self.guard.view(&way.stack).ok()).collect::<Option<_>>()?;
+        let found = guess(&Views(views), limits, self.go_on);
+        let is_told = found.samples >= SAMPLES_MIN && found.is_sound();
+        if !is_told || found.guesses[0].foreign.is_some() {
+            return None;
+        }
+        let place = |array: &RescuedArray| {
+            let stack = array.way.as_ref().ok()?.stack.clone();
+            let name = array.name.clone().unwrap_or_else(|| stack.to_string());
+            Some(Place::Array { name, stack })
+        };
+        let places: Vec<Place> = below.iter().map(place).collect::<Option<_>>()?;
+        let mut array = array_of(&found, &places);
+        if let Ok(way) = &mut array.way {
+            way.losses.extend(ways.iter().flat_map(|below| below.losses.clone()));
+        }
+        array.shape = format!("{} over arrays", array.shape);
+        self.look_into(&mut array);
+        // What is alike and no more are two arrays.
+        let holds = array.way.as_ref().is_ok_and(|way| way.holds.is_some());
+        holds.then_some(array)
+    }
+
+    /// A stripe over arrays of level 5.
+    fn over_parity(
+        &mut self,
+        sources: &[MemberSource],
+        groups: &[Vec<usize>],
+    ) -> Option<(RescuedArray, Vec<MemberSource>)> {
+        let all: Vec<Option<MemberSource>> = sources.iter().cloned().map(Some).collect();
+        let images = Images::of(self.guard, &all).ok()?;
+        let found =
+            guess_stripe(&images, groups, self.known, &CONTROLLER_OFFSETS_BYTES, self.go_on);
+        let place = |source: &MemberSource| Place::Members(vec![source.clone()]);
+        let places: Vec<Place> = sources.iter().map(place).collect();
+        found.is_sound().then(|| (array_of(&found, &places), sources.to_vec()))
+    }
+}
