@@ -100,21 +100,23 @@ impl ArrayCore {
     /// Where so many members are out that parity is all there is of them, there is nothing to hold
     /// it against: it is right by definition, as in md. A member that is being rebuilt may have got
     /// some of it, and is compared when it has all. Some chunks may have two copies as long as any
-    /// two members are left.
+    /// two members are left, and none has where one is: what takes the others' places gets all that
+    /// it has.
     fn drop_needless_resync(&self) {
-        if self.traits.has_copies || self.health.resync_ranges().is_empty() {
+        if self.health.resync_ranges().is_empty() {
             return;
         }
         let membership = self.health.membership();
-        let absent = membership.absent;
+        let (absent, count) = (membership.absent, membership.members.len());
         let is_spared = |member: usize| {
             let mut missing = absent;
             missing.insert(member) && self.level.holds_all(&missing).is_ok()
         };
-        if absent.count() > 0
-            && membership.recovering.count() == 0
-            && !(0..membership.members.len()).any(is_spared)
-        {
+        let has_nothing_to_compare = match self.traits.has_copies {
+            true => absent.count() as usize + 1 == count,
+            false => absent.count() > 0 && !(0..count).any(is_spared),
+        };
+        if has_nothing_to_compare && membership.recovering.count() == 0 {
             self.health.forget_resync();
         }
     }

@@ -86,6 +86,11 @@ impl MetadataGate {
         self.follow(admission)
     }
 
+    /// Whether it is written down which members were there in this generation.
+    pub(super) fn knows(&self, generation: u64) -> bool {
+        self.shared.metadata().knows(generation)
+    }
+
     /// A write that was let out has ended.
     pub(super) fn leave(&self, range: &Range<u64>) {
         self.shared.metadata().leave(range);

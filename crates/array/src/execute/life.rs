@@ -429,7 +429,10 @@ impl Pieces {
         let range = gate.range_of(part, &piece.attempt.plan);
         let is_within =
             |admitted: &Range<u64>| admitted.start <= range.start && range.end <= admitted.end;
-        if piece.holds.admitted.as_ref().is_some_and(is_within) {
+        // One that was let out before a member failed waits again until that is written down.
+        if gate.knows(piece.attempt.generation)
+            && piece.holds.admitted.as_ref().is_some_and(is_within)
+        {
             return Pass::Go;
         }
         let pass = gate.admit(&range, index);
@@ -502,6 +505,14 @@ impl Pieces {
 
     /// Writes the piece's entries to the log that it holds.
     fn write_log(&mut self, index: u32, piece: &mut Piece) -> LifeStep {
+        if piece.attempt.generation != self.shared.health.generation() {
+            // A member failed while it waited. What is in the log may be needed until that is
+            // written down: of a row that it did not take all of.
+            piece.memory.rejoin();
+            piece.memory.drop_scratch(&mut self.scratch);
+            piece.state = PieceState::Unplanned;
+            return LifeStep::Go;
+        }
         if let (Some(gate), Some(logged)) = (&mut self.gate, &piece.attempt.logged) {
             let place = ByteSite::Scratch { buffer: logged.scratch, start: 0 };
             let bytes = piece.memory.share(place, piece.attempt.plan.scratch[logged.scratch]);

@@ -205,8 +205,18 @@ pub(crate) struct LogReplay {
     /// Entries by which parity was made again.
     pub(crate) entries: u64,
     /// Entries that could not be used, or not all of them: what was being written is on a member
-    /// that is missing or not rebuilt.
+    /// that is missing or not rebuilt, or the entry is torn or makes no sense.
     pub(crate) skipped: u64,
+    /// The log could be read. Else it was being written when the power failed, or is damaged: the
+    /// two look alike.
+    pub(crate) is_read: bool,
+}
+
+impl LogReplay {
+    /// Whether parity is true by it wherever the log is of, with all members there.
+    pub(crate) fn is_complete(self) -> bool {
+        self.is_read && self.skipped == 0
+    }
 }
 
 /// A member at the start: a channel onto the whole of it, and where its data begin, in bytes.
@@ -229,18 +239,21 @@ pub(super) fn replay(
     // A log that cannot be read was being written when the power failed, so nothing that it was for
     // had begun.
     let Ok((at, header)) = find_newest_ppl(area, set_uuid) else { return Ok(LogReplay::default()) };
-    let mut replayed = LogReplay { generation: header.generation, ..LogReplay::default() };
+    let mut replayed =
+        LogReplay { generation: header.generation, is_read: true, ..LogReplay::default() };
     let mut start = at + PPL_HEADER_BYTES;
     for entry in &header.entries {
         let end = start.saturating_add(entry.parity_bytes as usize);
-        let Some(partial) = area.get(start..end) else { break };
+        let partial = area.get(start..end);
         start = end;
         // Of an entry that did not get there as a whole nothing was written either.
-        if crc32c::crc32c(partial) != entry.checksum {
-            continue;
-        }
-        let Some((row, band)) = locate_entry(geometry, member, entry) else { continue };
-        if redo(geometry, row, band, partial, members)? {
+        let partial = partial.filter(|partial| crc32c::crc32c(partial) == entry.checksum);
+        let place = locate_entry(geometry, member, entry);
+        let is_redone = match (partial, place) {
+            (Some(partial), Some((row, band))) => redo(geometry, row, band, partial, members)?,
+            _ => false,
+        };
+        if is_redone {
             replayed.entries += 1;
         } else {
             replayed.skipped += 1;

@@ -19,7 +19,7 @@ use reactor::since_boot;
 use words::{Text, statement};
 
 use super::examine::{SUPERBLOCK_BYTES, bitmap_offset, read};
-use super::log::{LogReplay, LogWriter, Source, replay};
+use super::log::{LogWriter, Source, replay};
 use super::options::StartOptions;
 use super::planted::planted;
 use super::reshape::{two_shapes, version_of};
@@ -99,7 +99,7 @@ fn open(
         return two_shapes(reshape, &assembly, &master, &members);
     }
     let level = level_of(&assembly, &members)?;
-    let log = match parity_level(&assembly, members.len()) {
+    let logs = match parity_level(&assembly, members.len()) {
         Some(level) if master.features.has_ppl() => {
             // A replay writes before the claim does.
             if options.freedom.is_some_and(|freedom| !freedom.is_fresh(since_boot())) {
@@ -110,7 +110,7 @@ fn open(
         }
         _ => None,
     };
-    finish(level, &assembly, &master, members, log, options)
+    finish(level, &assembly, &master, members, logs, options)
 }
 
 /// The level of an array that is not changing its shape.
@@ -252,6 +252,15 @@ fn data_sizes(assembly: &Assembly, rounding_sectors: u64) -> Result<Vec<u64>, Er
     })
 }
 
+/// What is known of partial parity logs at the start.
+struct LogsAtStart {
+    /// How to log from now on.
+    writer: LogWriter,
+    /// Parity is true by them of all that was being written: each could be read, and all that was
+    /// in it was made again.
+    are_complete: bool,
+}
+
 /// Makes parity again where it was being written, and says how to log from now on. `None` if
 /// nothing will be written.
 fn replay_logs(
@@ -261,12 +270,13 @@ fn replay_logs(
     members: &mut [Option<StartMember>],
     options: &StartOptions,
     purpose: Purpose<'_>,
-) -> Result<Option<LogWriter>, Error> {
+) -> Result<Option<LogsAtStart>, Error> {
     if options.read_only {
         return Ok(None);
     }
     let needed = PPL_HEADER_BYTES as u64 + geometry.chunk_bytes();
     let mut generation = 0;
+    let mut are_complete = members.iter().all(|member| is_whole(member.as_ref())) && !options.force;
     let mut areas = Vec::new();
     for member in members.iter_mut() {
         let Some(StartMember { device, name, superblock, channel, .. }) = member else {
@@ -308,30 +318,42 @@ fn replay_logs(
                 })
             })
             .collect();
-        let LogReplay { generation: newest, .. } =
-            replay(&geometry, role, area, &master.set_uuid, &mut sources)?;
-        generation = generation.max(newest);
+        let replayed = replay(&geometry, role, area, &master.set_uuid, &mut sources)?;
+        generation = generation.max(replayed.generation);
+        are_complete &= replayed.is_complete();
     }
     if !assembly.clean {
         for member in members.iter_mut().flatten() {
             member.channel.flush().map_err(|error| error.at(&member.name))?;
         }
     }
-    Ok(Some(LogWriter::new(geometry, &master.set_uuid, generation)))
+    let writer = LogWriter::new(geometry, &master.set_uuid, generation);
+    Ok(Some(LogsAtStart { writer, are_complete }))
+}
+
+/// Whether a member is there, holds all that it should, and has lost nothing.
+fn is_whole(member: Option<&StartMember>) -> bool {
+    member.is_some_and(|member| member.unrecovered.is_empty() && member.lost.is_empty())
 }
 
 /// The ranges that a dirty array has to resync, and the bitmap to go on with. One that cannot be
 /// kept up is left out where `may_do_without`: its events fall behind, so it is not used later
-/// either.
+/// either. How far members agree but for what is in partial parity logs counts where these are
+/// complete.
 fn resync_of(
     level: &dyn Level,
     assembly: &Assembly,
     members: &mut [Option<StartMember>],
+    logs_are_complete: bool,
     may_do_without: bool,
 ) -> Result<(Ranges, Option<WriteIntentBitmap>), Error> {
     let newest = members.iter_mut().flatten().max_by_key(|member| member.age());
     let Some(newest) = newest else { return Ok((Ranges::none(), None)) };
-    let from = assembly.resync_offset_sectors.saturating_mul(SECTOR_BYTES).min(level.sync_bytes());
+    let said = match newest.superblock.features.has_ppl() && !logs_are_complete {
+        true => 0,
+        false => assembly.resync_offset_sectors.saturating_mul(SECTOR_BYTES),
+    };
+    let from = said.min(level.sync_bytes());
     let whole = if assembly.clean { Ranges::none() } else { Ranges::one(from..level.sync_bytes()) };
     let Some(place) = bitmap_offset(&newest.superblock) else { return Ok((whole, None)) };
     let area = (newest.superblock.data_offset_sectors * SECTOR_BYTES).saturating_sub(place);
@@ -390,12 +412,15 @@ fn finish(
     assembly: &Assembly,
     master: &Superblock,
     mut members: Vec<Option<StartMember>>,
-    log: Option<LogWriter>,
+    logs: Option<LogsAtStart>,
     options: &StartOptions,
 ) -> Result<RunningArray, Error> {
     let traits = level.traits();
+    let are_complete = logs.as_ref().is_some_and(|logs| logs.are_complete);
+    let log = logs.map(|logs| logs.writer);
     let (resync, mut write_intent) = if traits.is_redundant {
-        resync_of(&*level, assembly, &mut members, options.read_only || options.force)?
+        let may_do_without = options.read_only || options.force;
+        resync_of(&*level, assembly, &mut members, are_complete, may_do_without)?
     } else {
         (Ranges::none(), None)
     };

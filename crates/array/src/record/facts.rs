@@ -118,6 +118,13 @@ pub(crate) fn events_after(events: u64) -> u64 {
     events + 1
 }
 
+/// Where a resync ends, in sectors of a member. An array with partial parity logs that is being
+/// written to says so where none is due: what may be untrue is in the logs. Others say 0.
+fn compared_sectors(superblock: &Superblock) -> u64 {
+    let chunk = u64::from(superblock.chunk_sectors).max(1);
+    superblock.size_sectors / chunk * chunk
+}
+
 /// The superblock that a member gets.
 pub(crate) fn superblock_of(
     last: &Superblock,
@@ -127,8 +134,13 @@ pub(crate) fn superblock_of(
     updated: TimeStamp,
 ) -> Superblock {
     let mut new = Superblock { events, updated, ..last.clone() };
-    new.resync_offset_sectors =
-        if is_active { 0 } else { facts.resync_from.unwrap_or(Superblock::IN_SYNC) };
+    new.resync_offset_sectors = if !is_active {
+        facts.resync_from.unwrap_or(Superblock::IN_SYNC)
+    } else if last.features.has_ppl() {
+        facts.resync_from.unwrap_or_else(|| compared_sectors(last))
+    } else {
+        0
+    };
     let mut own = None;
     // A number that has lost its role becomes faulty; the one that has the role now is entered
     // below.
@@ -287,6 +299,34 @@ pub(super) mod tests {
             }
         }
         assert_eq!(seen, 4 * (64 - 27));
+    }
+
+    /// With logs a superblock says while the array is written to from where on a resync is due, in
+    /// whole chunks where none is; without, from the beginning.
+    #[test]
+    fn with_logs_it_is_said_how_far_parity_is_true_but_for_them() {
+        let facts = |resync_from| Facts {
+            members: vec![RecordedState::InSync; MEMBERS],
+            numbers: numbers(),
+            lost: Vec::new(),
+            resync_from,
+        };
+        let mut last = Superblock {
+            level: Level::Raid5,
+            chunk_sectors: 128,
+            size_sectors: 5 * 128 + 8,
+            ..superblocks().remove(0)
+        };
+        let said = |last: &Superblock, resync_from| {
+            superblock_of(last, &facts(resync_from), true, 5, TimeStamp::default())
+                .resync_offset_sectors
+        };
+        assert_eq!([None, Some(0), Some(256)].map(|due| said(&last, due)), [0; 3]);
+        last.features = last.features.with(Features::PPL);
+        let logged = [None, Some(0), Some(256)].map(|due| said(&last, due));
+        assert_eq!(logged, [5 * 128, 0, 256]);
+        let rests = superblock_of(&last, &facts(None), false, 6, TimeStamp::default());
+        assert!(rests.is_clean());
     }
 
     #[test]

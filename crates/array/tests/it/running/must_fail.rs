@@ -184,6 +184,10 @@ fn mistakes() -> Vec<Mistake> {
             },
         ),
         after_crashes(
+            "a log that is not written, and all members there: nothing is compared",
+            with_metadata(PlantedMistake::SkipsLog, Shape::raid5(Consistency::Ppl)),
+        ),
+        after_crashes(
             "an array called clean without a flush",
             with_metadata(PlantedMistake::SkipsFlush, Shape::raid5(resync)),
         ),

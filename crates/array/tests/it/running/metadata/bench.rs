@@ -126,6 +126,12 @@ impl Shape {
         make(BITMAP)
     }
 
+    /// What superblocks say while it is written to and no resync is due: with logs how far parity
+    /// is true but for them, which is everywhere.
+    pub(crate) fn dirty_from_sector(&self) -> u64 {
+        if self.consistency == Consistency::Ppl { self.member_bytes / 512 } else { 0 }
+    }
+
     fn new_array(&self, spares: usize) -> NewArray {
         let role = |number: usize| {
             if number < self.members { Role::Active(number as u16) } else { Role::Spare }

@@ -7,11 +7,12 @@ use array::ParityLayout;
 use array::geometry::Parity;
 use array::md::{Consistency, PplHeader, Startability, find_newest_ppl};
 use array::metadata::StartOptions;
+use array::sync::Ranges;
 use block::{Blocking, Device, Reactor};
 use reactor::Random;
 use testkit::Memory;
 
-use super::bench::{CHUNK, Shape, assembly, checked, run, started, superblock};
+use super::bench::{CHUNK, Shape, assembly, checked, run, scrub, started, superblock};
 use crate::common::{bytes, write};
 
 /// Where the log lies on a member, in bytes, and how long it is.
@@ -207,8 +208,9 @@ fn what_was_not_being_written_survives_a_crash_while_degraded() {
         if was_absent.is_some() {
             continue;
         }
-        // With all of them parity is true again before anything is resynced.
+        // With all of them parity is true again, and nothing is left to be resynced.
         let array = started(&checked(&members), &StartOptions::default()).expect("an array");
+        assert_eq!(array.status().members.resync, None, "round {round}");
         drop(array);
         let rows: Vec<Vec<u8>> =
             members.iter().map(|member| bytes(&**member)[DATA_AT as usize..].to_vec()).collect();
@@ -219,6 +221,44 @@ fn what_was_not_being_written_survives_a_crash_while_degraded() {
     }
     assert!(misread > 20, "for reading only, by force: {misread}");
     assert!(rubbish.iter().all(|count| *count > 0), "the exception is one: {rubbish:?} blocks");
+}
+
+/// The logs say all that a resync would find: where one of them cannot be read, and where a resync
+/// was due before the crash, they do not.
+#[test]
+fn a_resync_is_needless_only_where_the_logs_are_whole_and_none_was_due() {
+    let reactor = Reactor::virtual_clock();
+    let due_after = |was_due: Option<u64>, damage: &dyn Fn(&[Arc<Memory>])| {
+        let members = members();
+        let array = started(&checked(&members), &StartOptions::default()).expect("an array");
+        if let Some(byte) = was_due {
+            let ranges = Ranges::one(byte..shape().member_bytes);
+            array.control().require_resync(&ranges);
+        }
+        let mut channel = array.open(1, &reactor).expect("a channel");
+        run(&mut *channel, &reactor, write(0, CHUNK / 2, 0x5a)).expect("written");
+        drop((channel, array));
+        damage(&members);
+        let array = started(&checked(&members), &StartOptions::default()).expect("an array");
+        let due = array.status().members.resync;
+        assert_eq!(scrub(&array), Ok(()));
+        due
+    };
+    let spoil = |number: usize, at: usize| {
+        move |members: &[Arc<Memory>]| {
+            let wrong = vec![0x77; 512];
+            let channel = Blocking::open(&*members[number], &Reactor::virtual_clock());
+            let written = channel.and_then(|mut it| it.write_slice((LOG_AT + at) as u64, &wrong));
+            written.expect("written");
+        }
+    };
+    assert_eq!(due_after(None, &|_| ()), None);
+    assert_eq!(due_after(None, &spoil(3, 512)), Some(0), "the header of the log with the entry");
+    assert_eq!(due_after(None, &spoil(3, 4096)), Some(0), "the partial parity");
+    assert_eq!(due_after(None, &spoil(1, 512)), Some(0), "a log without an entry");
+    assert_eq!(due_after(Some(0), &|_| ()), Some(0));
+    assert_eq!(due_after(Some(2 * CHUNK), &|_| ()), Some(2 * CHUNK));
+    assert_eq!(due_after(Some(2 * CHUNK), &spoil(3, 512)), Some(0));
 }
 
 fn copy(member: &Memory) -> Arc<Memory> {

@@ -72,7 +72,7 @@ fn a_write_makes_dirty_and_a_rest_makes_clean() {
             run(&mut *channel, &reactor, write(512, 1024, 3)).expect("written");
             assert_eq!(
                 states(&members),
-                vec![(8 + 2 * round, 0); shape.members],
+                vec![(8 + 2 * round, shape.dirty_from_sector()); shape.members],
                 "{shape:?}: dirty"
             );
             assert!(array.status().is_active);
