@@ -3,7 +3,8 @@
 //!
 //! ```text
 //!   lost writes of the state ── delta debugging, each part judged as the state was ──> one to three
-//!   each ── when, where, what had to cover it ── whose it is: e2fsprogs, on what nothing is lost of
+//!   each ── when, where, what had to cover it ── whose it is: the file system's tools, on what
+//!                                                  nothing is lost of
 //! ```
 
 use std::collections::BTreeSet;
@@ -16,7 +17,7 @@ use pull::{
 };
 use serde::Serialize;
 
-use super::owner::{Ext, Owner};
+use super::owner::{Image, Owner, inspect};
 use super::state::{StateOrigin, States};
 
 /// The most states that are judged to find it.
@@ -113,9 +114,10 @@ pub(super) fn smallest_loss(
         false => None,
     };
     let log = Arc::clone(states.log());
-    let images = [states.ext_image(&restored()?)?, states.ext_image(&at_end(&log)?)?];
-    let known: Vec<Ext<'_>> =
-        images.iter().flatten().filter_map(|image| Ext::of(image.path())).collect();
+    let images = [states.image_to_ask(&restored()?)?, states.image_to_ask(&at_end(&log)?)?];
+    let file_system = states.file_system();
+    let known: Vec<Box<dyn Image + '_>> =
+        images.iter().flatten().filter_map(|image| inspect(file_system, image.path())).collect();
     let at_end = || at_end(&log);
     let write = |number: u32, crash: &dyn Fn() -> Result<Crash, Error>| {
         let place = match known.is_empty() {
@@ -163,7 +165,7 @@ fn lost_write(
     log: &Log,
     cut: Cut,
     number: u32,
-    (known, place): (&[Ext<'_>], Option<u64>),
+    (known, place): (&[Box<dyn Image + '_>], Option<u64>),
 ) -> Result<LostWrite, Error> {
     let request = log.requests()[number as usize];
     let time = |event: u32| log.events()[event as usize].time_nanoseconds;
@@ -173,10 +175,12 @@ fn lost_write(
         let length = request.length.min(OWNED_BYTES_MAX) as usize;
         let mut content = vec![0; length];
         log.content(&request, request.offset, &mut content)?;
-        // What was nobody's when the power failed may have had its inode written later.
-        let by = known.iter().map(|ext| ext.owners(place, &content));
-        let mut by = by.filter(|owners| owners[..] != [Owner::Free]);
-        owners = by.next().unwrap_or_default();
+        // What was nobody's when the power failed, or had no name, may have had its inode written
+        // later.
+        let by = known.iter().map(|image| image.owners(place, &content));
+        let by: Vec<Vec<Owner>> = by.filter(|owners| owners[..] != [Owner::Free]).collect();
+        let named = by.iter().find(|owners| owners.iter().any(Owner::is_named));
+        owners = named.or(by.first()).cloned().unwrap_or_default();
     }
     Ok(LostWrite {
         request: number,

@@ -31,6 +31,7 @@ use super::guests::Guests;
 use super::images::write_image;
 use super::options::{Behaviour, LostMember, Options, Starter, WorkSource};
 use super::outcome::Samples;
+use super::owner::can_tell;
 use super::recording::Recording;
 use super::slot::Slot;
 use super::worker::{Array, Program, Promises, StateToJudge, Task, WHOLE_MOST, WaitEnd, Worker};
@@ -319,15 +320,23 @@ impl<'a> States<'a> {
         &self.recording.log
     }
 
-    /// The file system as an image that tools of ext read, its journal replayed.
-    pub(super) fn ext_image(&self, crash: &Crash) -> Result<Option<NamedTempFile>, Error> {
-        if !["ext2", "ext3", "ext4"].contains(&self.options.file_system.name) {
+    /// The name of the file system.
+    pub(super) fn file_system(&self) -> &'static str {
+        self.options.file_system.name
+    }
+
+    /// The file system as an image that its tools read, where they can tell whose a block is: that
+    /// of an ext with its journal replayed.
+    pub(super) fn image_to_ask(&self, crash: &Crash) -> Result<Option<NamedTempFile>, Error> {
+        if !can_tell(self.file_system()) {
             return Ok(None);
         }
         let Some(image) = self.device_image(&self.options.stack, crash.drives())? else {
             return Ok(None);
         };
-        replay_journal(image.path());
+        if self.file_system().starts_with("ext") {
+            replay_journal(image.path());
+        }
         Ok(Some(image))
     }
 

@@ -564,8 +564,9 @@ fn passes(
     codes: std::ops::RangeInclusive<i32>,
 ) -> Option<bool> {
     let mut command = tool::command(words[0]);
-    // What tells a tool that an image is a file.
-    let words = words[1..].iter().filter(|word| !(state.is_device && **word == "-f"));
+    // What tells this tool that an image is a file.
+    let is_for_files = |word: &str| words[0] == "xfs_repair" && word == "-f";
+    let words = words[1..].iter().filter(|word| !(state.is_device && is_for_files(word)));
     command.args(words).arg(&state.image);
     let ran = Confinement::writing_to([&state.image]).output(&mut command).ok()?;
     Some(ran.status.code().is_some_and(|code| codes.contains(&code)))

@@ -4,13 +4,10 @@
 //! Blocks of the journal say themselves what they are (Linux, `include/linux/jbd2.h`:
 //! `journal_header_t`, big-endian).
 
-use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-use confine::Confinement;
-use export::tool;
-use serde::Serialize;
+use super::{Image, JournalBlock, Owner, joined, said};
 
 /// The journal's inode.
 const JOURNAL_INODE: u64 = 8;
@@ -19,106 +16,16 @@ const ROOT_INODE: u64 = 2;
 /// What the journal's own blocks begin with.
 const JOURNAL_MAGIC: u32 = 0xc03b_3998;
 
-/// What a block is for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "kind")]
-pub enum Owner {
-    /// A superblock, the first or a copy.
-    Superblock,
-    /// Where the groups are described.
-    GroupDescriptors,
-    /// Which blocks or inodes are taken.
-    Bitmap,
-    /// Inodes of these numbers.
-    Inodes {
-        /// The first.
-        first: u64,
-        /// The last.
-        last: u64,
-        /// The paths of those that are files or folders.
-        paths: Vec<String>,
-    },
-    /// The journal.
-    Journal {
-        /// What of it.
-        block: JournalBlock,
-    },
-    /// A file or folder.
-    File {
-        /// Its inode.
-        inode: u64,
-        /// Its path, where it has one.
-        path: Option<String>,
-        /// Where in it, in bytes; nothing of what finds its blocks.
-        offset: Option<u64>,
-        /// Whether it is a folder.
-        is_folder: bool,
-    },
-    /// Nobody's.
-    Free,
-}
-
-/// What a block of the journal is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum JournalBlock {
-    /// Which blocks follow.
-    Descriptor,
-    /// The end of a transaction, without which it counts for nothing.
-    Commit,
-    /// Where the journal begins.
-    Superblock,
-    /// What is not to be replayed.
-    Revoke,
-    /// What is to be written elsewhere.
-    Content,
-}
-
-impl JournalBlock {
-    /// What a block says of itself.
-    fn of(content: &[u8]) -> JournalBlock {
-        let word = |at: usize| content.get(at..at + 4).and_then(|word| word.try_into().ok());
-        let number = |at: usize| word(at).map(u32::from_be_bytes);
-        match (number(0), number(4)) {
-            (Some(JOURNAL_MAGIC), Some(1)) => JournalBlock::Descriptor,
-            (Some(JOURNAL_MAGIC), Some(2)) => JournalBlock::Commit,
-            (Some(JOURNAL_MAGIC), Some(3 | 4)) => JournalBlock::Superblock,
-            (Some(JOURNAL_MAGIC), Some(5)) => JournalBlock::Revoke,
-            _ => JournalBlock::Content,
-        }
-    }
-}
-
-impl fmt::Display for Owner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Owner::Superblock => f.write_str("superblock"),
-            Owner::GroupDescriptors => f.write_str("group descriptors"),
-            Owner::Bitmap => f.write_str("bitmap of blocks or inodes"),
-            Owner::Inodes { first, last, paths } => {
-                write!(f, "inodes {first} to {last}")?;
-                if paths.is_empty() { Ok(()) } else { write!(f, " ({})", paths.join(", ")) }
-            }
-            Owner::Journal { block } => f.write_str(match block {
-                JournalBlock::Descriptor => "journal: what a transaction holds",
-                JournalBlock::Commit => "journal: the end of a transaction",
-                JournalBlock::Superblock => "journal: its superblock",
-                JournalBlock::Revoke => "journal: what is not to be replayed",
-                JournalBlock::Content => "journal: content of a transaction",
-            }),
-            Owner::File { inode, path, offset, is_folder } => {
-                f.write_str(if *is_folder { "folder " } else { "file " })?;
-                match path {
-                    Some(path) => f.write_str(path)?,
-                    None => write!(f, "without a name (inode {inode})")?,
-                }
-                match offset {
-                    Some(offset) => write!(f, " at {offset}"),
-                    None => f.write_str(", where its blocks are"),
-                }
-            }
-            Owner::Free => f.write_str("nobody's"),
-        }
+/// What a block of the journal says of itself.
+fn journal_block(content: &[u8]) -> JournalBlock {
+    let word = |at: usize| content.get(at..at + 4).and_then(|word| word.try_into().ok());
+    let number = |at: usize| word(at).map(u32::from_be_bytes);
+    match (number(0), number(4)) {
+        (Some(JOURNAL_MAGIC), Some(1)) => JournalBlock::Descriptor,
+        (Some(JOURNAL_MAGIC), Some(2)) => JournalBlock::Commit,
+        (Some(JOURNAL_MAGIC), Some(3 | 4)) => JournalBlock::Superblock,
+        (Some(JOURNAL_MAGIC), Some(5)) => JournalBlock::Revoke,
+        _ => JournalBlock::Content,
     }
 }
 
@@ -150,26 +57,6 @@ impl<'a> Ext<'a> {
         Some(Ext { image, layout: parse_layout(&text)? })
     }
 
-    /// Whose the bytes from `offset` on are, of a request whose content is `content`.
-    pub(super) fn owners(&self, offset: u64, content: &[u8]) -> Vec<Owner> {
-        let block_bytes = self.layout.block_bytes;
-        let (first, last) =
-            (offset / block_bytes, (offset + content.len() as u64 - 1) / block_bytes);
-        let mut all: Vec<Owner> = Vec::new();
-        for block in first..=last {
-            let start = (block * block_bytes).saturating_sub(offset) as usize;
-            let own = &content[start..];
-            let owner = self.owner(block, own);
-            let goes_on = matches!((all.last(), &owner),
-                (Some(Owner::File { inode: before, .. }), Owner::File { inode, .. })
-                if before == inode);
-            if !goes_on && !all.contains(&owner) {
-                all.push(owner);
-            }
-        }
-        all
-    }
-
     fn owner(&self, block: u64, content: &[u8]) -> Owner {
         let block_bytes = self.layout.block_bytes;
         if let Some((range, part)) =
@@ -192,7 +79,7 @@ impl<'a> Ext<'a> {
             return Owner::Free;
         };
         if inode == JOURNAL_INODE {
-            return Owner::Journal { block: JournalBlock::of(content) };
+            return Owner::Journal { block: journal_block(content) };
         }
         let stat = self.debugfs(&format!("stat <{inode}>")).unwrap_or_default();
         Owner::File {
@@ -223,12 +110,15 @@ impl<'a> Ext<'a> {
     }
 }
 
-/// What a tool prints about an image, which it only reads.
-fn said(words: &[&str], image: &Path) -> Option<String> {
-    let mut command = tool::command(words[0]);
-    command.args(&words[1..]).arg(image);
-    let ran = Confinement::default().output(&mut command).ok()?;
-    ran.status.success().then(|| String::from_utf8_lossy(&ran.stdout).into_owned())
+impl Image for Ext<'_> {
+    fn owners(&self, offset: u64, content: &[u8]) -> Vec<Owner> {
+        let block_bytes = self.layout.block_bytes;
+        let last = (offset + content.len() as u64 - 1) / block_bytes;
+        joined((offset / block_bytes..=last).map(|block| {
+            let start = (block * block_bytes).saturating_sub(offset) as usize;
+            self.owner(block, &content[start..])
+        }))
+    }
 }
 
 /// The second number of the line that begins with this one.
@@ -286,6 +176,8 @@ fn place_in(stat: &str, block: u64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use export::tool;
+
     use super::*;
 
     #[test]
