@@ -129,6 +129,14 @@ words::catalogue! {
     DOES_NOT_BELONG: "{source}: it does not belong to the others", "{source}: ほかのものと一緒のアレイではありません";
     UNLIKE_COPY: "{source}: it is not everywhere what the copy is that is used",
         "{source}: 使われる複製と内容が一致しないところがあります";
+    NEARLY_THE_SAME: "{other}: it holds nearly the same as {used}, which is used",
+        "{other}: 使われる {used} とほぼ同じ内容です";
+    ONLY_MIRRORS: "these hold the same, as mirrors below another array do, and nothing that is stored tells what stands on them: {groups}",
+        "別のアレイの下のミラーのように、これらは同じ内容です。その上に何があるかを示すものは記録されていません: {groups}";
+    ONLY_P: "these add up to zero, each group by itself, as several RAID 5 below another array do, and nothing that is stored tells how a stripe over them would be: {groups}",
+        "別のアレイの下の複数の RAID 5 のように、これらは組ごとに合計が 0 になります。その上のストライプの形を示すものは記録されていません: {groups}";
+    ONLY_Q: "these have P and Q, each group by itself, as several RAID 6 below another array do; what stands on such is found by their superblocks alone: {groups}",
+        "別のアレイの下の複数の RAID 6 のように、これらは組ごとに P と Q を持ちます。その上のものはスーパーブロックからしかわかりません: {groups}";
     CLAIMED_BY_ANOTHER: "{own}: another one claims its place too",
         "{own}: 同じ場所を名乗るものがほかにもあります";
 }

@@ -40,7 +40,7 @@ pub fn assembled(
             examined.candidate().ok_or_else(|| format!("{}: no superblock", path.display()))?,
         );
     }
-    Ok((assemble(&candidates, AssembleOptions::default())?, present))
+    Ok((assemble(&candidates, AssembleOptions::default()).map_err(|why| why.to_string())?, present))
 }
 
 /// The tree of the stack that an assembly stands for without its metadata; a place without a member

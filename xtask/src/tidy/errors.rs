@@ -29,9 +29,8 @@ const MAKERS: &[&str] = &[
 const ERRORS: &[&str] = &["error", "err"];
 
 /// Path and why it makes errors of texts.
-const EXCEPTIONS: &[(&str, &str)] = &[
-    ("crates/bench/src/suite/fio/mod.rs", "fio says in words alone that it is not there"),
-];
+const EXCEPTIONS: &[(&str, &str)] =
+    &[("crates/bench/src/suite/fio/mod.rs", "fio says in words alone that it is not there")];
 
 /// Places that make an error out of another's text.
 pub(crate) fn flattened(tree: &Tree) -> Vec<Finding> {

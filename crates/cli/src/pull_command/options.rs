@@ -8,7 +8,7 @@ use guest::ArrayCompleteness;
 use host::limits::promise_memory;
 use host::mount::FileSystem;
 use lab::pull::{
-    Guests, PullEvent, ImportSource, Options, OwnProgram, Starter, WorkSource, may_mount,
+    Guests, ImportSource, Options, OwnProgram, PullEvent, Starter, WorkSource, may_mount,
 };
 use mdtools::NewArraySettings;
 use pull::Extent;

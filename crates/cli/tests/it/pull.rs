@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use export::RemovalPolicy;
 use host::mount::FileSystem;
 use lab::pull::{
-    Behaviour, PullEvent, LostMember, MountHost, Options, Program, Starter, WorkSource,
+    Behaviour, LostMember, MountHost, Options, Program, PullEvent, Starter, WorkSource,
 };
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;

@@ -64,7 +64,13 @@ fn silence_becomes_an_error_on_every_channel_and_stays_one() {
     let late_after = late_after.unwrap();
     assert!(late_after > Duration::from_secs(2) && late_after <= TIME / 2, "{late_after:?}");
     assert!(!device.watch().is_late(), "nothing waits any more");
-    assert!(device.watch().late_text().english().contains("no answer for 2s; after 30s it counts as failed"));
+    assert!(
+        device
+            .watch()
+            .late_text()
+            .english()
+            .contains("no answer for 2s; after 30s it counts as failed")
+    );
     let took = reactor.now().since(began);
     assert!(took >= TIME && took <= TIME * 5 / 4, "{took:?}");
     done.sort_by_key(|completion| completion.tag);

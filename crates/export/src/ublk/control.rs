@@ -89,21 +89,11 @@ pub(super) fn block_path(number: u32) -> PathBuf {
 /// What carries commands out.
 pub(super) trait Driver: Send {
     /// Ends within the limit, or as `TimedOut` a moment later.
-    fn command(
-        &self,
-        command: UblkCommand,
-        payload: &mut [u8],
-        limit: Duration,
-    ) -> io::Result<()>;
+    fn command(&self, command: UblkCommand, payload: &mut [u8], limit: Duration) -> io::Result<()>;
 }
 
 impl Driver for OwnedFd {
-    fn command(
-        &self,
-        command: UblkCommand,
-        payload: &mut [u8],
-        limit: Duration,
-    ) -> io::Result<()> {
+    fn command(&self, command: UblkCommand, payload: &mut [u8], limit: Duration) -> io::Result<()> {
         ublk::command(self, command, payload, limit)
     }
 }

@@ -15,7 +15,7 @@ use super::drives;
 use super::ground::{MountHost, Site};
 use super::images::write_images;
 use super::loss::{SmallestLoss, smallest_loss};
-use super::options::{PullEvent, Options};
+use super::options::{Options, PullEvent};
 use super::recording::Recording;
 use super::state::{FailingState, StateOrigin, States, what};
 use super::worker::Program;

@@ -44,7 +44,7 @@ pub use guests::Guests;
 pub use images::{check_images, image_name, write_images};
 pub use kept_state::{KeptState, ReplayOptions, ReplayedState, kept, replay};
 pub use loss::{FlushCover, LostWrite, SmallestLoss};
-pub use options::{Behaviour, PullEvent, ImportSource, LostMember, Options, Starter, WorkSource};
+pub use options::{Behaviour, ImportSource, LostMember, Options, PullEvent, Starter, WorkSource};
 pub use outcome::{Outcome, Sample};
 pub use owner::{JournalBlock, Owner};
 pub(crate) use place::may_mount_or_why;

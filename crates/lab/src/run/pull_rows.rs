@@ -17,7 +17,7 @@ use crate::cell::values::WriteCache;
 use crate::plan::suite;
 use crate::pull::catalogue;
 use crate::pull::{
-    Behaviour, DriveLeaf, PullEvent, Leaves, Options, Outcome, OwnProgram, Starter, WorkSource,
+    Behaviour, DriveLeaf, Leaves, Options, Outcome, OwnProgram, PullEvent, Starter, WorkSource,
     leaves,
 };
 use crate::{order, stacks};

@@ -466,7 +466,7 @@ fn array_of(found: &Guesses, places: &[Place]) -> RescuedArray {
         let names = places_left.iter().flat_map(|place| places[*place].names());
         let member = |name: String| RescuedMember {
             slot: None,
-            state: MemberFinding::LeftOut(statement!(why, source = name)),
+            state: MemberFinding::LeftOut(statement!(why, source = &*name)),
             source: Some(name),
         };
         names.map(member).collect::<Vec<_>>()

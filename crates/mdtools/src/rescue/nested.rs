@@ -11,6 +11,7 @@ use std::os::unix::fs::FileExt;
 use array::md::Level;
 use block::Node;
 use host::guard::RemoteDrive;
+use words::statement;
 
 use super::displaced::CONTROLLER_OFFSETS_BYTES;
 use super::{MemberFinding, RescueLoss, RescuedArray, RescuedMember, Search, array_of};
@@ -20,7 +21,7 @@ use crate::guess::{
     Copies, Images, MEMBERS_MAX, Members, SearchLimits, beginnings, copies, guess, guess_stripe,
     nested_offsets, sums,
 };
-use crate::{MemberSource, node_from};
+use crate::{MemberSource, catalogue, node_from};
 
 /// Levels whose first member begins with what the whole begins with, and of which more than that is
 /// on the others: an array with a file system is the first of another one only by these.
@@ -109,28 +110,17 @@ impl Groups {
             Groups::Mirrors(classes) => (
                 classes.iter().map(|class| class.members.clone()).collect(),
                 "mirrors",
-                "these hold the same, as mirrors below another array do, and nothing that is \
-                stored tells what stands on them",
+                catalogue::ONLY_MIRRORS,
             ),
-            Groups::WithP(groups) => (
-                groups.clone(),
-                "arrays of level 5",
-                "these add up to zero, each group by itself, as several RAID 5 below another \
-                array do, and nothing that is stored tells how a stripe over them would be",
-            ),
-            Groups::WithQ(groups) => (
-                groups.clone(),
-                "arrays of level 6",
-                "these have P and Q, each group by itself, as several RAID 6 below another array \
-                do; what stands on such is found by their superblocks alone",
-            ),
+            Groups::WithP(groups) => (groups.clone(), "arrays of level 5", catalogue::ONLY_P),
+            Groups::WithQ(groups) => (groups.clone(), "arrays of level 6", catalogue::ONLY_Q),
         };
         let groups: Vec<Vec<usize>> = groups;
         let texts = groups.iter().map(|group| {
             let names = group.iter().map(|member| sources[*member].to_string());
             names.collect::<Vec<_>>().join(", ")
         });
-        let reason = format!("{why}: {}", texts.collect::<Vec<_>>().join("; "));
+        let reason = statement!(why, groups = texts.collect::<Vec<_>>().join("; "));
         let member = |(slot, group): (usize, &Vec<usize>)| {
             let of = |member: &usize| RescuedMember {
                 slot: Some(slot),
@@ -228,7 +218,7 @@ impl Search<'_> {
             let used = sources[class.members[0]].to_string();
             for other in &class.members[read(class)..] {
                 let other = sources[*other].to_string();
-                let reason = format!("{other}: it holds nearly the same as {used}, which is used");
+                let reason = statement!(catalogue::NEARLY_THE_SAME, other = &*other, used = &*used);
                 array.members.push(RescuedMember {
                     slot: None,
                     source: Some(other.clone()),

@@ -330,7 +330,10 @@ fn members_of_two_arrays_are_not_mixed() {
     members.swap(1, 3);
     assert_eq!(group(&members), [vec![0, 2, 3], vec![1, 4]]);
     let text = assemble(&members, AssembleOptions::default()).expect_err("two arrays");
-    assert!(text.english().contains("m0 is of array ") && text.codes() == ["members_of_two_arrays"], "{text}");
+    assert!(
+        text.english().contains("m0 is of array ") && text.codes() == ["members_of_two_arrays"],
+        "{text}"
+    );
     assert!(assemble(&[], AssembleOptions::default()).is_err());
 }
 
