@@ -1,6 +1,9 @@
 //! What there is to choose from: schemes and chunks over the drives, and what was not taken into
 //! account, with why.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use host::Error;
 use results::choice::{Condition, Layout, RemovedLayout, Scheme, Share};
 
@@ -15,7 +18,7 @@ use words::statement;
 pub(super) const CHUNKS: [u64; 3] = [64 << 10, mdtools::CHUNK_BYTES, 1 << 20];
 
 /// A way to have redundancy over the largest of the drives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Shape {
     pub(super) scheme: Scheme,
     pub(super) copies: u32,
@@ -134,11 +137,19 @@ impl Question {
             chunk_bytes,
             usable_bytes: self.usable(shape),
             survives: shape.losses(),
-            pairs: pairs(&self.layout(
-                shape,
-                Some(mdtools::CHUNK_BYTES).filter(|_| shape.scheme != Scheme::Mirror),
-            )),
+            pairs: self.pairs(shape),
         }
+    }
+
+    /// Of how many pairs of its drives a shape survives the loss. That is asked of every pair, and
+    /// facts are compared with each other all the time: a shape is asked once.
+    fn pairs(&self, shape: Shape) -> Share {
+        static KNOWN: Mutex<BTreeMap<Shape, Share>> = Mutex::new(BTreeMap::new());
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        *known.entry(shape).or_insert_with(|| {
+            let has_chunks = shape.scheme != Scheme::Mirror;
+            pairs(&self.layout(shape, has_chunks.then_some(mdtools::CHUNK_BYTES)))
+        })
     }
 
     /// The chunks of a shape that are run: those that no race has left behind.

@@ -23,8 +23,8 @@ use crate::stacks;
 const MADE_BYTES: u64 = 32 << 20;
 /// How many files there are in a folder that no number stands before.
 const MADE_COUNT: usize = 4;
-/// More drives than this are a slip.
-const DRIVES_MAX: usize = 24;
+/// More drives than a chassis of four units holds are a slip.
+const DRIVES_MAX: usize = 36;
 
 /// A drive to choose with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 //! run with all of them.
 //!
 //! ```text
-//!   1 of 100 ──> at least half as fast as the best, 96 at most ──> 10 of 100 ──> at least 80 %, 16 at most ──> all of it
+//!   1 of 100 ──> at least half as fast as the best, 48 at most ──> 10 of 100 ──> at least 80 %, 12 at most ──> all of it
 //!                and the best of each scheme, and md's chunk of what is left     the same
 //! ```
 //!
@@ -34,7 +34,7 @@ struct Round {
 }
 
 const ROUNDS: [Round; 2] =
-    [Round { percent: 1, least: 0.5, most: 96 }, Round { percent: 10, least: 0.8, most: 16 }];
+    [Round { percent: 1, least: 0.5, most: 48 }, Round { percent: 10, least: 0.8, most: 12 }];
 /// A round of fewer requests tells too little.
 const REQUESTS_MIN: u64 = 1000;
 /// What is as fast with all requests may be so much slower with a part of them.

@@ -27,6 +27,22 @@ pub(super) struct Selection {
     pub(super) writes: u64,
 }
 
+impl Selection {
+    /// All that the file has of it.
+    fn whole(&self) -> Selection {
+        let (path, device) = (self.path.clone(), self.device.clone());
+        let (percent, requests_max, reads_only, writes) = (100, None, false, 1);
+        Selection { path, device, percent, requests_max, reads_only, writes }
+    }
+
+    /// How many of so many requests are replayed, from the first on.
+    fn count(&self, requests: usize) -> usize {
+        let part = (requests as u64).saturating_mul(self.percent).div_ceil(100);
+        let count = self.requests_max.map_or(part, |most| most.min(part));
+        usize::try_from(count).unwrap_or(usize::MAX).max(1).min(requests)
+    }
+}
+
 /// What is replayed.
 #[derive(Debug)]
 pub(super) struct Recording {
@@ -48,6 +64,17 @@ impl Recording {
     /// Why that is not known.
     pub(super) fn waits(&self) -> Result<&Dependencies, String> {
         self.waits.get_or_init(|| Dependencies::of(&self.records)).as_ref().map_err(Clone::clone)
+    }
+
+    /// So many requests of it, from the first on.
+    fn first(&self, count: usize) -> Recording {
+        Recording {
+            records: self.records[..count].to_vec(),
+            recorded_bytes: self.recorded_bytes,
+            damage: self.damage.clone(),
+            has_times: self.has_times,
+            waits: OnceLock::new(),
+        }
     }
 
     /// From the first submission to the last, in nanoseconds.
@@ -89,7 +116,10 @@ pub(super) fn read(selection: &Selection) -> Result<Arc<Recording>, Error> {
     if let Some(known) = kept.iter().find(|kept| is_same(kept)) {
         return Ok(Arc::clone(&known.recording));
     }
-    let recording = Arc::new(load(selection)?);
+    let whole = selection.whole();
+    let is_whole = |kept: &&CachedRecording| kept.selection == whole && kept.version == version;
+    let whole = kept.iter().find(is_whole).map(|kept| Arc::clone(&kept.recording));
+    let recording = Arc::new(load(selection, whole.as_deref())?);
     kept.push(CachedRecording {
         selection: selection.clone(),
         version,
@@ -169,20 +199,26 @@ fn repeat_writes(records: &mut Vec<Record>, times: u64) {
     *records = records.iter().flat_map(repeated).collect();
 }
 
-fn load(selection: &Selection) -> Result<Recording, Error> {
+/// Reads what is selected of a file; a part of what was read whole is a copy of that part.
+fn load(selection: &Selection, whole: Option<&Recording>) -> Result<Recording, Error> {
     // A share of all is known only once all are counted.
     let most = selection.requests_max.filter(|_| selection.percent == 100);
-    let mut recording = read_whole(selection, most)?;
-    let records = &mut recording.records;
     let invalid = |text: &str| {
         Error::new(ErrorKind::Invalid, format!("{}: {text}", selection.path.display()))
     };
+    let mut recording = match whole {
+        // What is wrong with the file behind the last that is read is not told.
+        Some(whole) if most.is_none() => whole.first(selection.count(whole.records.len())),
+        _ => {
+            let mut recording = read_whole(selection, most)?;
+            recording.records.truncate(selection.count(recording.records.len()));
+            recording
+        }
+    };
+    let records = &mut recording.records;
     if records.is_empty() {
         return Err(invalid("there is no request in it"));
     }
-    let part = (records.len() as u64).saturating_mul(selection.percent).div_ceil(100);
-    let count = selection.requests_max.map_or(part, |most| most.min(part));
-    records.truncate(usize::try_from(count).unwrap_or(usize::MAX).max(1));
     if selection.reads_only {
         records.retain(|record| record.op == RecordedOp::Read);
         if records.is_empty() {
@@ -229,6 +265,42 @@ mod tests {
             let (number, by) = (place / 3 + 1, place % 3);
             let expected = number * 4096 + by * 3 * mebibyte;
             assert_eq!((write.time_nanoseconds, write.offset), (number, expected));
+        }
+    }
+
+    /// A part of what was read whole is what is read of the file.
+    #[test]
+    fn a_part_of_a_whole_is_as_it_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("load.csv");
+        let mut text = "time,op,offset,length,latency\n".to_owned();
+        for number in 5..1005_u64 {
+            let op = if number % 3 == 0 { "read" } else { "write" };
+            text += &format!("0.{number:06},{op},{},4096,0.000001\n", number * 8192);
+        }
+        std::fs::write(&path, text).unwrap();
+        let all = Selection {
+            path,
+            device: None,
+            percent: 100,
+            requests_max: None,
+            reads_only: false,
+            writes: 1,
+        };
+        let whole = load(&all, None).unwrap();
+        assert_eq!((whole.records.len(), all.whole()), (1000, all.clone()));
+        for (percent, requests_max, reads_only, writes) in [
+            (1, None, false, 1),
+            (10, None, true, 1),
+            (10, Some(7), false, 3),
+            (100, Some(40), false, 1),
+            (100, None, true, 1),
+        ] {
+            let part = Selection { percent, requests_max, reads_only, writes, ..all.clone() };
+            let (copied, read) = (load(&part, Some(&whole)).unwrap(), load(&part, None).unwrap());
+            assert_eq!(copied.records, read.records, "{part:?}");
+            assert_eq!((copied.has_times, copied.damage), (read.has_times, read.damage));
+            assert!(copied.records.len() < 1000 && copied.records[0].time_nanoseconds == 0);
         }
     }
 }
