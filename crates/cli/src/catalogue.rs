@@ -550,8 +550,8 @@ words::catalogue! {
         "この名前のアレイがあります。--name で別の名前を指定してください";
     MEASURE_NEEDS_DRIVES: "--measure is for drives and files that are there, and these are models",
         "--measure は実際のドライブやファイルのためのもので、ここではモデルです";
-    COMMAND_NEEDS_DRIVES: "--work-command is for drives and files that are there; `raidloom run --command` compares layouts of files that it makes",
-        "--work-command は実際のドライブやファイルのためのものです。作成したファイルで構成を比較するには `raidloom run --command` を使ってください";
+    COMMAND_NEEDS_DRIVES: "--work-command is for modelled drives, and with --measure for drives and files that are there; `raidloom run --command` compares layouts of files that it makes",
+        "--work-command はモデルのドライブ、または --measure を付けた実際のドライブやファイルのためのものです。作成したファイルで構成を比較するには `raidloom run --command` を使ってください";
     SILENT_DRIVE: "no answer to a read within 3 s; choose without it, or look at its cable",
         "3 秒以内に読み取りの応答がありません。除いて選ぶか、ケーブルを確認してください";
     MARGIN_RANGE: "per cent from 0 to 100", "0 から 100 までのパーセントです";

@@ -3,7 +3,8 @@
 
 use escape::{Paint, StyledText, padded, width};
 use results::choice::{
-    Bounds, Choice, Condition, Contrast, Figures, Layout, PowerCuts, Rival, Scheme,
+    Bounds, Choice, Condition, Contrast, DriveGroup, Figures, Layout, PowerCuts, Rebuild, Rival,
+    Scheme,
 };
 use results::statistics::Interval;
 
@@ -201,7 +202,17 @@ fn figures_text(figures: Figures) -> String {
 }
 
 fn drives(choice: &Choice) -> String {
-    let texts = choice.drives.iter().map(|group| {
+    // Of one kind there may be several sizes, which are no matter here.
+    let mut kinds: Vec<DriveGroup> = Vec::new();
+    for group in &choice.drives {
+        let is_same =
+            |kind: &&mut DriveGroup| kind.title == group.title && kind.stand_in == group.stand_in;
+        match kinds.iter_mut().find(is_same) {
+            Some(kind) => kind.count += group.count,
+            None => kinds.push(group.clone()),
+        }
+    }
+    let texts = kinds.iter().map(|group| {
         // What is in brackets is for those who look it up.
         let title = group.title.split(" (").next().unwrap_or(&group.title);
         match &group.stand_in {
@@ -267,16 +278,12 @@ fn rows(choice: &Choice) -> Vec<(String, String)> {
         let text = say!(CHOICE_DEGRADED, ratio = times(ratio, None));
         rows.push((say!(CHOICE_DEGRADED_LABEL), text));
     }
-    if let Some(rebuild) = choice.rebuild {
-        let text = say!(
-            CHOICE_REBUILD,
-            time = duration(rebuild.idle_seconds),
-            busy = duration(rebuild.busy_seconds),
-            chance = one_in(rebuild.loss_chance),
-            busy_chance = one_in(rebuild.busy_loss_chance),
-            rate = format!("{:.1}", 100.0 * rebuild.annual_failure_rate)
-        );
-        rows.push((say!(CHOICE_REBUILD_LABEL), text));
+    if let Some(rebuild) = &choice.rebuild {
+        rows.push((say!(CHOICE_REBUILD_LABEL), rebuild_text(rebuild, choice.pick.survives)));
+    }
+    if let Some(ratio) = choice.bitmap_ratio {
+        let text = say!(CHOICE_BITMAP, ratio = times(ratio, None));
+        rows.push((say!(CHOICE_BITMAP_LABEL), text));
     }
     rows.extend(
         choice
@@ -305,6 +312,33 @@ fn rows(choice: &Choice) -> Vec<(String, String)> {
     rows.push((say!(CHOICE_HOW_SURE), sure + &drawn));
     rows.push((say!(CHOICE_NOT_KNOWN), not_known(choice)));
     rows
+}
+
+/// How long a drive that died takes to be filled anew, what that makes of the work, and what may be
+/// lost meanwhile.
+fn rebuild_text(rebuild: &Rebuild, survives: u32) -> String {
+    let time = duration(rebuild.idle_seconds);
+    let chance = one_in(rebuild.loss_chance);
+    let rate = format!("{:.1}", 100.0 * rebuild.annual_failure_rate);
+    match (rebuild.work_ratio, rebuild.work_seconds) {
+        (Some(ratio), Some(seconds)) => say!(
+            CHOICE_REBUILD_BESIDE,
+            time = time,
+            busy = duration(seconds),
+            ratio = times(ratio, None),
+            chance = chance,
+            busy_chance = one_in(rebuild.loss_chance_in(seconds, survives)),
+            rate = rate
+        ),
+        _ => say!(
+            CHOICE_REBUILD,
+            time = time,
+            busy = duration(rebuild.busy_seconds),
+            chance = chance,
+            busy_chance = one_in(rebuild.busy_loss_chance),
+            rate = rate
+        ),
+    }
 }
 
 /// What drawn sets of parameters make of a rival.
@@ -351,14 +385,18 @@ fn not_known(choice: &Choice) -> String {
         Figures::Files => parts.push(say!(CHOICE_OPEN_FILES)),
         Figures::Measured => (),
     }
-    if choice.pick.survives > 0 {
+    let is_beside = choice.rebuild.is_some_and(|rebuild| rebuild.work_ratio.is_some());
+    if choice.pick.survives > 0 && !is_beside {
         parts.push(say!(CHOICE_OPEN_REBUILD));
     }
-    if choice.pick.survives > 0 && !choice.bitmap_was_run {
+    if choice.pick.survives > 0 && !choice.bitmap_was_run && choice.bitmap_ratio.is_none() {
         parts.push(say!(CHOICE_OPEN_BITMAP));
     }
     if let Some(name) = choice.file_system.as_ref().filter(|_| !choice.file_system_was_run) {
         parts.push(say!(CHOICE_OPEN_FILE_SYSTEM, name = name));
+    }
+    if choice.work_was_in_guests {
+        parts.push(say!(CHOICE_OPEN_COMPUTING));
     }
     if !choice.writes_are_modelled {
         parts.push(say!(CHOICE_OPEN_WRITES));

@@ -280,6 +280,21 @@ pub struct Rebuild {
     pub busy_loss_chance: f64,
     /// What that takes as the share of drives that die in a year.
     pub annual_failure_rate: f64,
+    /// Times as fast as whole the work runs meanwhile; none where that was not run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_ratio: Option<f64>,
+    /// Beside this work, at the rate that it left in the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_seconds: Option<f64>,
+}
+
+impl Rebuild {
+    /// The chance that data are lost in so many seconds, where a layout survives so many drives:
+    /// one more than that has to die meanwhile, each in proportion to the time.
+    #[must_use]
+    pub fn loss_chance_in(&self, seconds: f64, survives: u32) -> f64 {
+        self.loss_chance * (seconds / self.idle_seconds).powi(survives.cast_signed())
+    }
 }
 
 /// What pulled plugs left of such a layout, in the model.
@@ -365,9 +380,15 @@ pub struct Choice {
     /// Whether it was part of the work; otherwise the array alone was run.
     #[serde(default)]
     pub file_system_was_run: bool,
+    /// Whether the work was done in guests, where computing takes no time.
+    #[serde(default)]
+    pub work_was_in_guests: bool,
     /// Whether redundant layouts were run with the write-intent bitmap that they are made with.
     #[serde(default)]
     pub bitmap_was_run: bool,
+    /// Times as fast with that bitmap, where layouts were run without; none where nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bitmap_ratio: Option<f64>,
     /// Between which chunks there is no difference for this work; none where one is better, or
     /// none were compared.
     pub same_chunks: Option<[u64; 2]>,

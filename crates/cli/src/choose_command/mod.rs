@@ -44,7 +44,7 @@ pub(crate) struct ChooseArguments {
     pub work: Option<String>,
 
     /// A command of your own as the work, as sh reads it: it is run on every layout with a file
-    /// system, mounted; {dir} is its fresh folder
+    /// system, mounted; {dir} is its fresh folder. Of modelled drives that is in a guest
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["from", "work"])]
     pub work_command: Option<String>,
 
@@ -285,7 +285,9 @@ fn tell(
     let (mut choice, layout) = answer.inspect_err(|_| {
         output.note(&say!(RUN_REPORT, path = report.page.display()));
     })?;
-    question.draw(&mut choice, &*signals::stop_flag()?)?;
+    let stop = signals::stop_flag()?;
+    question.add_upkeep_cost(&mut choice, &stop)?;
+    question.draw(&mut choice, &stop)?;
     if layout.members.iter().all(|member| matches!(member, Member::Path(_))) {
         choice.command = make::command(&report.folder, &layout);
     }
@@ -386,6 +388,11 @@ fn file_system(
         return Ok((None, false));
     };
     let kind = FileSystem::named(&name)?;
+    if is_command && drives.are_modelled() {
+        // A program works on models where a Linux has them.
+        guest::Kernel::find(guest::USUAL_KERNEL)?;
+        return Ok((Some(name), true));
+    }
     if !arguments.measure || drives.are_made() {
         return match is_command {
             true => Err(Failure::usage(catalogue::COMMAND_NEEDS_DRIVES)),

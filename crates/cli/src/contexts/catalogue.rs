@@ -3,8 +3,6 @@
 words::catalogue! {
     ONE_FORM: "what this prints has one form only", "この出力の形式は 1 つだけです";
     PLAN_IS_TOML: "a plan is printed as TOML", "プランは TOML で出力されます";
-    COMMAND_ON_DRIVES: "a command is run on the drives themselves: --measure",
-        "コマンドは実際のドライブで動かします: --measure";
     NOTHING_ERASED: "nothing is erased without --measure or --do",
         "--measure か --do がなければ何も消去しません";
     FOR_RESUMED_RUN: "it is for a run that goes on: --resume RUN, or --more or --until with its folder",

@@ -144,12 +144,6 @@ static RULES: &[Rule] = &[
     },
     Rule {
         verbs: &["choose"],
-        options: Options::Named(&["work_command"]),
-        mean: |given| given.has("measure"),
-        why: catalogue::COMMAND_ON_DRIVES,
-    },
-    Rule {
-        verbs: &["choose"],
         options: Options::Named(CONSENT),
         mean: |given| given.has("measure") || given.has("make"),
         why: catalogue::NOTHING_ERASED,

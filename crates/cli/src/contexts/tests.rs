@@ -40,7 +40,7 @@ const BEGINS: &[&str] = &["set", "output", "shard", "until", "budget", "on", "pa
 /// How a recording is read.
 const READING: &[&str] = &["format", "device", "strict"];
 /// Nothing of these is in the plan that `choose` prints.
-const NOT_OF_PLAN: &[&str] = &["from", "output", "work_command", "card", "make", "name", "mount"];
+const NOT_OF_PLAN: &[&str] = &["from", "output", "card", "make", "name", "mount"];
 /// With these a run's array is made anew.
 const FROM: &[&str] = &["member", "store", "mount", "erase", "erase_signature"];
 
@@ -49,7 +49,7 @@ const FROM: &[&str] = &["member", "store", "mount", "erase", "erase_signature"];
 #[rustfmt::skip]
 const CONTEXTS: &[(&str, &str, Mean)] = &[
     ("check", "", All),
-    ("choose", "a b", AllBut(&[CONSENTS, &["from", "work_command", "name", "mount"]])),
+    ("choose", "a b", AllBut(&[CONSENTS, &["from", "name", "mount"]])),
     ("choose", "a b --measure", AllBut(&[&["budget", "from", "name", "mount"]])),
     ("choose", "a b --print-plan", AllBut(&[CONSENTS, NOT_OF_PLAN])),
     ("choose", "--from RUN", Only(&[&["make"]])),

@@ -167,7 +167,6 @@ fn what_cannot_be_chosen_is_one_line() {
         ("choose 4 x wd-red-plus-8tb --work vms --survive 1", "did you mean `vm`?"),
         ("choose 4 x wd-red-plus-8tb --work vm --survive 1 --measure", "these are models"),
         ("choose 4 x wd-red-plus-8tb --work vm --survive 1 --erase X", "without --measure"),
-        ("choose 4 x wd-red-plus-8tb --work-command true --survive 1", "themselves: --measure"),
         ("choose 4 x . --work-command true --survive 1 --measure", "`raidloom run --command`"),
         ("choose 4 x wd-red-plus-8tb --work vm --survive 1 --capacity 99TB", "--capacity 99.0 TB"),
         ("choose 4 x wd-red-plus-8tb --work vm --survive 1 --file-system ext5", "no such file"),

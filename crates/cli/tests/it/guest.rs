@@ -576,3 +576,39 @@ fn what_fio_measures_in_a_guest_is_modelled_or_has_no_say() {
     }
     assert!(said.contains("without a vote: not in modelled time: fio"), "{said}");
 }
+
+/// A command of one's own is work on drives that nobody has: in guests, on a file system on every
+/// layout over their models.
+#[test]
+fn a_command_is_chosen_for_on_modelled_drives() {
+    if !is_built() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    let run = run.to_str().unwrap();
+    let words = ["choose", "2", "x", "st340015a", "--survive", "1", "--work-command"];
+    let command = "dd if=/dev/zero of={dir}/it bs=1M count=16 conv=fsync";
+    let (code, said, errors) =
+        raidloom(&[&words[..], &[command, "--file-system", "xfs", "-o", run, "--json"]].concat());
+    assert_eq!(code, Some(0), "{said} {errors}");
+    let choice = &serde_json::from_str::<Value>(&said).unwrap()["choice"];
+    assert_eq!((&choice["figures"], &choice["file_system"]), (&"modelled".into(), &"xfs".into()));
+    assert_eq!(choice["work_was_in_guests"], true, "{choice}");
+    assert!(choice["degraded"].is_null(), "{choice}");
+    let (code, said, errors) = raidloom(&["choose", "--from", run]);
+    assert_eq!(code, Some(0), "{said} {errors}");
+    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("what computing takes (none in a guest)"), "{said}");
+    assert!(!words.contains("what xfs adds") && said.lines().count() <= 20, "{said}");
+    // A command that fails ends it, with what it said.
+    let failed = ["echo no such luck >&2; exit 3", "-o", "failed"];
+    let last = folder.path().join("failed");
+    let failed = [failed[0], failed[1], last.to_str().unwrap()];
+    let (code, _, errors) = raidloom(
+        &[&["choose", "2", "x", "st340015a", "--survive", "1", "--work-command"][..], &failed]
+            .concat(),
+    );
+    assert_eq!(code, Some(1), "{errors}");
+    assert!(errors.contains("no such luck"), "{errors}");
+}

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use block::Node;
+use guest::ArrayCompleteness;
 use host::Error;
 use host::guard::Guard;
 use mdtools::NewArraySettings;
@@ -34,6 +35,8 @@ pub(crate) struct StackOpening {
     is_member_time_said: bool,
     /// Whether arrays and caches are kept up.
     pub(crate) upkeep: bool,
+    /// Whether the array has all of its members. On the virtual clock alone.
+    pub(crate) state: ArrayCompleteness,
 }
 
 impl Default for StackOpening {
@@ -43,6 +46,7 @@ impl Default for StackOpening {
             member_time: Some(MEMBER_TIME),
             is_member_time_said: false,
             upkeep: true,
+            state: ArrayCompleteness::Whole,
         }
     }
 }
@@ -70,6 +74,7 @@ impl Axes {
             },
             is_member_time_said: self.member_timeout != Choice::Absent,
             upkeep: self.upkeep != Some(Switch::Off),
+            state: self.state.unwrap_or_default(),
         })
     }
 }
@@ -82,8 +87,8 @@ fn bitmap_chunk(bytes: &u64) -> Result<u32, Error> {
 }
 
 /// Opens a stack as a run does, and as `array start` does: an array with superblocks is made anew
-/// first. The reactor is that of a stack on the virtual clock; disks that name the same of the
-/// links share it.
+/// first, and loses a member where that is said. The reactor is that of a stack on the virtual
+/// clock; disks that name the same of the links share it.
 ///
 /// # Errors
 /// What cannot be built, or a member that is refused.
@@ -109,7 +114,11 @@ pub(crate) fn open(
         reactor,
         models,
     };
-    Ok(OpenStack::open(node, &options)?)
+    let opened = OpenStack::open(node, &options)?;
+    if serving.state != ArrayCompleteness::Whole {
+        opened.degrade(serving.state == ArrayCompleteness::Rebuilding, seed)?;
+    }
+    Ok(opened)
 }
 
 /// Opens a configuration over another stack than its own, as a run opens its own.

@@ -109,7 +109,9 @@ impl Question {
             configuration: pick.configuration.id.clone(),
             file_system: self.file_system.clone(),
             file_system_was_run: self.file_system_is_run,
+            work_was_in_guests: self.is_in_guests(),
             bitmap_was_run: self.runs_bitmaps(),
+            bitmap_ratio: None,
             same_chunks: same_chunks(&entries, pick),
             rivals,
             degraded: self.degraded(run, overall, pick.shape),
@@ -260,6 +262,8 @@ impl Question {
             loss_chance: loss_chance(idle_seconds),
             busy_loss_chance: loss_chance(busy_seconds),
             annual_failure_rate: ANNUAL_FAILURE_RATE,
+            work_ratio: None,
+            work_seconds: None,
         })
     }
 }

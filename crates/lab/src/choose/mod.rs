@@ -21,6 +21,7 @@ mod power_cuts;
 mod question;
 mod race;
 mod scratch_run;
+mod upkeep_cost;
 mod what_if;
 mod work;
 

@@ -35,7 +35,7 @@ impl Question {
     /// # Errors
     /// As [`Question::plan`], and what a run of it could not do.
     pub fn draw(&self, choice: &mut Choice, stop: &AtomicBool) -> Result<(), Error> {
-        if !self.drives.are_modelled() || !self.drives.any_interval() {
+        if !self.drives.are_modelled() || self.is_in_guests() || !self.drives.any_interval() {
             return Ok(());
         }
         let Some(pick) = self.shape_of(&choice.pick)? else { return Ok(()) };

@@ -82,6 +82,13 @@ impl Question {
         })
     }
 
+    /// Whether the work is done in guests, whose Linux has the modelled drives and a file system on
+    /// them: programs cannot open a model.
+    #[must_use]
+    pub fn is_in_guests(&self) -> bool {
+        self.drives.are_modelled() && self.file_system_is_run
+    }
+
     /// The file system that is to be on it.
     pub(super) fn file_system(&self) -> Option<FileSystem> {
         FileSystem::named(self.file_system.as_deref()?).ok()

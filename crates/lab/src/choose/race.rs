@@ -107,6 +107,7 @@ impl Question {
         self.race(stop)?;
         let run = passing_run(&self.plan()?.1, stop)?;
         let (mut choice, layout) = self.answer(&run)?;
+        self.add_upkeep_cost(&mut choice, stop)?;
         self.draw(&mut choice, stop)?;
         Ok((choice, layout))
     }

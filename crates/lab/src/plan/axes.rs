@@ -36,7 +36,7 @@ const ON_FILE_SYSTEMS: [&str; 4] = [MAKE_OPTIONS, MOUNT_OPTIONS, POLICY, IMAGE];
 const ON_IMAGES: [&str; 5] =
     [IMAGE_SIZE, IMAGE_IO, OUTER_FILE_SYSTEM, OUTER_MAKE_OPTIONS, OUTER_MOUNT_OPTIONS];
 /// Those that mean something only to a guest.
-const ON_GUESTS: [&str; 11] = [
+const ON_GUESTS: [&str; 10] = [
     ARRAY,
     KERNEL,
     MEMORY,
@@ -47,7 +47,6 @@ const ON_GUESTS: [&str; 11] = [
     QUEUE_DEPTH,
     WRITE_CACHE,
     DISK_SIZE,
-    STATE,
 ];
 /// Those that mean something only to one level: an `[[add]]`, which names its own, takes none from
 /// elsewhere.
@@ -81,7 +80,7 @@ pub(super) fn is_known<'a>(
         && (by_md || value(METADATA).map_or(level.is_redundant, |metadata| metadata != NONE));
     match axis {
         ARRAY => in_guest && level.is_array(),
-        STATE => in_guest && has_metadata && level.is_redundant,
+        STATE => has_metadata && level.is_redundant,
         METADATA => level.is_array() && !by_md,
         MEMBER_TIMEOUT => level.is_array() && !in_guest,
         LAYOUT => level.has_layouts,

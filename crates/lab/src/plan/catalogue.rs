@@ -188,6 +188,9 @@ words::catalogue! {
     PROCESSOR_NEEDS_LOAD: "({cell}): what a processor costs is known for the requests of {suites} only; leave \
         `{axis}` out, or use one of them",
         "({cell}): プロセッサーの費用がわかるのは {suites} の要求だけです。`{axis}` を外すか、そのいずれかを使ってください";
+    STATE_OF_MODELS: "{axis} = \"{state}\": modelled drives lose a member for it, and those of a guest; drives \
+        that are there would, too",
+        "{axis} = \"{state}\": 指定できるのはモデルのドライブかゲスト内だけです。実在のドライブでは本当にメンバーが失われます";
     RUNS_PROGRAMS: "{suite} runs programs, which cannot open the stack of ({cell}): give the axis file_system, \
         or place = \"guest\"",
         "{suite} はプログラムを実行しますが、({cell})のスタックは開けません。軸 file_system か place = \"guest\" を指定してください";

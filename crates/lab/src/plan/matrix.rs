@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use block::Node;
+use guest::ArrayCompleteness;
 use results::{Clock, Configuration, WorkTarget, configuration_id};
 
 use super::axes::{Names, Selection, TEXT_AXES, is_known, read_size, text_of};
@@ -13,7 +14,7 @@ use super::members::{MemberSet, keeping_data, keeping_first};
 use super::terms;
 use crate::cell::names::{
     AXES, CHUNK, FILE_SYSTEM, LEVEL, MAKE_OPTIONS, MEMBERS, MOUNT_OPTIONS, OUTER_FILE_SYSTEM,
-    OUTER_MAKE_OPTIONS, OUTER_MOUNT_OPTIONS, PROCESSORS, axis_name, is_of_suites,
+    OUTER_MAKE_OPTIONS, OUTER_MOUNT_OPTIONS, PROCESSORS, STATE, axis_name, is_of_suites,
 };
 use crate::cell::values::{ArrayMaker, Consistency, Machine, Metadata, NONE};
 use crate::cell::{self, Axes, Cell, Level, Nature};
@@ -350,6 +351,13 @@ fn with_stack(
         () => set.clock,
     };
     refuse_processors(&axes, clock).map_err(Error::usage)?;
+    let is_modelled = in_guest || (clock == Clock::Virtual && !names.work.has_pulls_only());
+    if let Some(state) =
+        axes.state.filter(|state| !is_modelled && *state != ArrayCompleteness::Whole)
+    {
+        let said = statement!(catalogue::STATE_OF_MODELS, axis = STATE, state = state.to_string());
+        return Err(Error::usage(said));
+    }
     let settings = axes.texts();
     let Nature { ground, modelled, caches, quick_removal } =
         Nature::of(Some(&node), &axes, clock, names.work.has_pulls_only());

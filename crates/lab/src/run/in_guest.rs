@@ -31,7 +31,7 @@ use export::image::Image;
 use export::vhost_user::AnsweredRequest;
 use export::vhost_user::request::Ask;
 use guest::counter::CounterReader;
-use guest::{ArrayCompleteness, Boot, Drive, Format, Kernel, Processor, Setup, TimeBounds};
+use guest::{Boot, Drive, Format, Kernel, Processor, Setup, TimeBounds};
 use host::Error;
 use host::guard::{Consent, Guard};
 use results::{Configuration, Doubt, MemberTraffic, Metrics, Plan};
@@ -97,7 +97,6 @@ pub(super) struct Job {
     kernel: Kernel,
     disks: Vec<Node>,
     serving: StackOpening,
-    setup: Setup,
     script: String,
     memory_bytes: u64,
     queue_depth: Option<u32>,
@@ -156,7 +155,6 @@ impl Job {
             disks,
             serving,
             script,
-            setup,
             memory_bytes: axes.guest_memory_bytes(),
             queue_depth: axes.queue_depth,
             write_cache: axes.write_cache != Some(WriteCache::Off),
@@ -178,11 +176,7 @@ impl Job {
         let models = Models::default();
         let open = |node: &Node| {
             let (serving, reactor) = (&self.serving, Some(&reactor));
-            let opened = cell::open(node, serving, &guard, self.seed, reactor, Some(&models))?;
-            if self.setup.md.is_none() && self.setup.state != ArrayCompleteness::Whole {
-                opened.degrade(self.setup.state == ArrayCompleteness::Rebuilding, self.seed)?;
-            }
-            Ok(opened)
+            cell::open(node, serving, &guard, self.seed, reactor, Some(&models))
         };
         let opened: Vec<OpenStack> = self.disks.iter().map(open).collect::<Result<_, Error>>()?;
         // Making superblocks has kept some of them turning longer than others.

@@ -55,6 +55,7 @@ use crate::plan::{ResolvedPlan, terms};
 use crate::pull::Program;
 use crate::record::{self, Record};
 use crate::shard::{self, Part, Shard};
+pub(crate) use ahead::REBUILD_RATE;
 use execute::Execution;
 use folder::MEMBERS;
 pub(crate) use folder::{

@@ -646,6 +646,9 @@ words::catalogue! {
     CHOICE_DEGRADED: "this work runs at {ratio} of its speed", "この用途の速さは {ratio} になる";
     CHOICE_DEGRADED_LABEL: "a drive missing", "1 台欠けると";
     CHOICE_REBUILD: "{time} idle, up to {busy} beside work (modelled); data lost in 1 of {chance}, at worst 1 of {busy_chance} ({rate} % of drives a year)", "単独で {time}、用途と並行で最長 {busy}(モデル)。データ損失は {chance} 回に 1 回、最悪 {busy_chance} 回に 1 回(年 {rate} %)";
+    CHOICE_REBUILD_BESIDE: "{time} idle, {busy} beside this work (then at {ratio}); data lost in 1 of {chance}, then 1 of {busy_chance} ({rate} % of drives a year)", "単独で {time}、この用途と並行で {busy}(速さは {ratio})。データ損失は {chance} 回に 1 回、並行なら {busy_chance} 回に 1 回(年 {rate} %)";
+    CHOICE_BITMAP: "this work runs at {ratio} with it, writing all over the drives", "書き込みが全体に散れば、この用途の速さは {ratio} になる";
+    CHOICE_BITMAP_LABEL: "its bitmap", "ビットマップ";
     CHOICE_REBUILD_LABEL: "rebuild", "再構築";
     CHOICE_POWER_CUTS: "nothing acknowledged lost in {cuts} cuts of modelled drives (at most {percent} %)", "完了を通知した書き込みの消失は {cuts} 回中なし(モデル、最大 {percent} %)";
     CHOICE_POWER_LOST: "acknowledged writes lost in {lost} of {cuts} cuts of modelled drives (at most {percent} %)", "完了を通知した書き込みの消失は {cuts} 回中 {lost} 回(モデル、最大 {percent} %)";
@@ -667,6 +670,7 @@ words::catalogue! {
     CHOICE_OPEN_FILES: "drives that are apart: files of one folder share theirs", "別々のドライブでの速さ(1 つのフォルダーのファイルは同じドライブにある)";
     CHOICE_OPEN_REBUILD: "speed in a rebuild", "再構築中のこの用途の速さ";
     CHOICE_OPEN_BITMAP: "what its write-intent bitmap costs", "書き込み意図ビットマップの影響";
+    CHOICE_OPEN_COMPUTING: "what computing takes (none in a guest)", "計算にかかる時間(ゲストでは 0)";
     CHOICE_OPEN_FILE_SYSTEM: "what {name} adds", "{name} の影響";
     CHOICE_OPEN_POWER: "power cuts (`raidloom pull --guest STACK --fs {name}`)", "電源断の影響(`raidloom pull --guest STACK --fs {name}`)";
     CHOICE_OPEN_FLASH: "writes once the SSDs' fast cache is full", "SSD の高速キャッシュが満杯になった後の書き込み";

@@ -60,7 +60,9 @@ fn choice() -> Choice {
         configuration: "0123456789ab".to_owned(),
         file_system: Some("ext4".to_owned()),
         file_system_was_run: false,
+        work_was_in_guests: false,
         bitmap_was_run: false,
+        bitmap_ratio: None,
         same_chunks: Some([64 << 10, 1 << 20]),
         rivals: vec![
             rival(layout(Scheme::FarCopies, 16, 1, 2), 0.98, 0, Contrast::Same),
@@ -74,6 +76,8 @@ fn choice() -> Choice {
             loss_chance: 1.0 / 42_000.0,
             busy_loss_chance: 1.0 / 270.0,
             annual_failure_rate: 0.015,
+            work_ratio: None,
+            work_seconds: None,
         }),
         power_cuts: Some(PowerCuts {
             file_system: "ext4".to_owned(),
@@ -124,8 +128,15 @@ fn an_answer_is_nineteen_lines_of_eighty_columns_at_most() {
         factor: 1.14,
     });
     uneven.rivals[0].drawn = drawn.rivals[0].drawn;
+    let mut beside = uneven.clone();
+    beside.bitmap_ratio = Some(0.43);
+    beside.rebuild = beside.rebuild.map(|rebuild| Rebuild {
+        work_ratio: Some(0.55),
+        work_seconds: Some(5_800_000.0),
+        ..rebuild
+    });
     for language in Language::ALL {
-        for choice in [choice(), stripe.clone(), uneven.clone()] {
+        for choice in [choice(), stripe.clone(), uneven.clone(), beside.clone()] {
             let text = text(&choice, language);
             assert!(text.lines().count() <= 19, "{} lines:\n{text}", text.lines().count());
             for line in text.lines() {
@@ -136,6 +147,21 @@ fn an_answer_is_nineteen_lines_of_eighty_columns_at_most() {
     // Whatever is left out for room, this is not.
     assert!(text(&stripe, Language::English).contains("survives no drive: one that dies takes"));
     assert!(text(&uneven, Language::English).contains("1 of 500 GB left out"));
+    let in_one_line = |choice: &Choice| {
+        text(choice, Language::English).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    // Drives of one kind are one kind, whatever their sizes.
+    let mut sizes = choice();
+    let group = sizes.drives[0].clone();
+    sizes.drives = (2..6)
+        .map(|size| DriveGroup { count: 1, size_bytes: size * TERABYTE, ..group.clone() })
+        .collect();
+    assert!(in_one_line(&sizes).contains("on 4 x Example NAS 8 TB against"), "{sizes:?}");
+    let words = in_one_line(&beside);
+    assert!(words.contains("14 h idle, 67 days beside this work (then at 0.6×); data"), "{words}");
+    assert!(words.contains("1 of 42,000, then 1 of 360 (1.5 %"), "{words}");
+    assert!(words.contains("its bitmap this work runs at 0.4× with it"), "{words}");
+    assert!(!words.contains("speed in a rebuild") && !words.contains("bitmap costs"), "{words}");
     let words = text(&drawn, Language::English).split_whitespace().collect::<Vec<_>>().join(" ");
     let said = "of 20 drawn sets of parameters 3 have RAID 10 f2 ahead, 0.9× to 1.1×";
     assert!(words.contains(said), "{words}");

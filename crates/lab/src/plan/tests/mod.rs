@@ -994,6 +994,26 @@ fn wrong_values_of_array_axes_have_their_line() {
     assert!(error.contains("only raid5 can have a partial parity log"), "{error}");
 }
 
+/// A modelled array loses a member for `state`; one over anything else does not.
+#[test]
+fn states_of_arrays_are_of_models() {
+    let text = ARRAYS.replace("chunk =", "state = [\"whole\", \"rebuilding\"]\nchunk =");
+    let error = resolve("plan.toml", &text, &[]).unwrap_err().to_string();
+    assert!(error.contains("state = \"rebuilding\": modelled drives lose a member"), "{error}");
+    let models = "models = [\"st340015a\", \"st340015a\", \"st340015a\"]\n[matrix]";
+    let (head, tail) = text.split_once("stacks = ").unwrap();
+    let text = format!("{head}{models}{}", tail.split_once("[matrix]").unwrap().1);
+    let plan = resolve("plan.toml", &text, &[]).unwrap().plan;
+    let states: Vec<_> = plan
+        .configurations
+        .iter()
+        .map(|one| one.settings.get("state").map(String::as_str))
+        .collect();
+    assert_eq!(states, [Some("whole"), Some("rebuilding"), None]);
+    let whole = ARRAYS.replace("chunk =", "state = \"whole\"\nchunk =");
+    assert_eq!(stacks_of(&whole), stacks_of(ARRAYS), "what is said is how it is");
+}
+
 /// "`size` … every key of `[sizes.NAME]` replaces that key of the plan, and what is said on the
 /// command line replaces both".
 #[test]

@@ -169,7 +169,9 @@ fn hashes(members: &[PathBuf]) -> Vec<u64> {
 /// The one array that was found, by the way in which it is opened.
 fn rescued(report: &RescueReport) -> Result<(Vec<u8>, &[RescueLoss]), String> {
     let [array] = &report.arrays[..] else { return Err(format!("{report:?}")) };
-    let way = array.way.as_ref().map_err(|reasons| Text::joined(reasons, "; ").to_string())?;
+    let way = array.way.as_ref().map_err(|reasons| {
+        reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    })?;
     let guard = Guard::new(Consent::default());
     let context = BuildContext {
         files: &guard,

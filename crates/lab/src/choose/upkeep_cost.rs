@@ -1,0 +1,131 @@
+//! What the layout that was taken costs the work beside doing it: its write-intent bitmap, and a
+//! rebuild that goes on at the same time. Both are run on the models beside the layout as it was
+//! compared.
+//!
+//! ```text
+//!   resync, whole        the layout as it was compared
+//!   bitmap, whole        each write to a region that none has gone to of late marks it first
+//!   resync, rebuilding   a drive has died, and an empty one is in its place
+//! ```
+
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use host::Error;
+use results::Run;
+use results::analysis::analyse;
+use results::choice::Choice;
+use toml::Value;
+
+use super::answer::of_all_work;
+use super::candidates::{Candidates, Shape};
+use super::passing::passing_run;
+use super::plan_text::set_name;
+use super::question::Question;
+use crate::cell::names::{CONSISTENCY, STATE};
+use crate::plan::ResolvedPlan;
+use crate::run::REBUILD_RATE;
+
+/// Consistency policy and state of the layout as it was compared, with its bitmap, and while a
+/// drive is rebuilt.
+const WHOLE: [&str; 2] = ["resync", "whole"];
+const WITH_BITMAP: [&str; 2] = ["bitmap", "whole"];
+const REBUILDING: [&str; 2] = ["resync", "rebuilding"];
+
+/// A rebuild beside work goes by the second, which is longer than drives of flash are run for.
+const OF_FLASH: [(&str, &str); 2] = [("time", "1s"), ("ramp", "200ms")];
+/// Of a recording so many requests, which take disks minutes.
+const REQUESTS: u64 = 50_000;
+
+impl Question {
+    /// Adds to an answer what the work comes to beside a rebuild and with the write-intent bitmap,
+    /// and how fast that rebuild goes. Nothing where nothing is redundant, and of drives that are
+    /// measured; of a bitmap on flash nothing, for the moments that models run are over before all
+    /// regions were written to once.
+    ///
+    /// # Errors
+    /// As [`Question::plan`], and what a run of it could not do.
+    pub fn add_upkeep_cost(&self, choice: &mut Choice, stop: &AtomicBool) -> Result<(), Error> {
+        if !self.drives.are_modelled() || self.is_in_guests() || choice.pick.survives == 0 {
+            return Ok(());
+        }
+        let Some((shape, chunk_bytes)) = self.shape_of(&choice.pick)? else { return Ok(()) };
+        let plan = self.for_seconds().upkeep_plan((shape, chunk_bytes))?;
+        let run = passing_run(&plan, stop)?;
+        if stop.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        choice.bitmap_ratio = ratio(&run, WITH_BITMAP);
+        if let Some(rebuild) = &mut choice.rebuild {
+            rebuild.work_ratio = ratio(&run, REBUILDING);
+            let used_bytes = self.drives.all[shape.members - 1].size_bytes;
+            rebuild.work_seconds =
+                rebuild_rate(&run).map(|rate| (used_bytes as f64 / rate).max(rebuild.idle_seconds));
+        }
+        Ok(())
+    }
+
+    /// The same, with work on flash that lasts for a second.
+    fn for_seconds(&self) -> Question {
+        let mut longer = self.clone();
+        for workload in longer.work.workloads.iter_mut().filter(|_| !self.drives.any_rotates()) {
+            let is_load = workload.get("suite").is_none_or(|suite| suite.as_str() == Some("load"));
+            for (key, time) in OF_FLASH.iter().filter(|_| is_load) {
+                workload.entry(*key).or_insert_with(|| Value::String((*time).to_owned()));
+            }
+        }
+        longer
+    }
+
+    fn upkeep_plan(&self, taken: (Shape, Option<u64>)) -> Result<ResolvedPlan, Error> {
+        let question = format!("What do its bitmap and a rebuild cost {}?", self.work.title);
+        let mut text = self.heading("upkeep", &question);
+        let name = set_name(self, taken.0);
+        let _ = writeln!(text, "\n[members.{name}]\n{}", self.members(taken.0.members));
+        let of_flash = !self.drives.any_rotates();
+        let states = [WHOLE, WITH_BITMAP, REBUILDING];
+        for state in states.into_iter().filter(|state| !of_flash || *state != WITH_BITMAP) {
+            self.put_layout(&mut text, "[[add]]", &name, taken);
+            put_state(&mut text, state);
+        }
+        text.push_str("\n[baseline]\n");
+        put_state(&mut text, WHOLE);
+        let candidates = Candidates { kept: vec![taken.0], removed: Vec::new(), is_whole: true };
+        let share = self.share_of(REQUESTS).map(|percent| ("share", percent));
+        self.put_workloads(&mut text, &candidates, share.as_slice());
+        text.push_str("\n[trials]\nblocks = 1\nseed = 42\n\n[report]\nmargin = \"3%\"\n");
+        crate::plan::resolve("the plan of upkeep", &text, &[])
+    }
+}
+
+fn put_state(text: &mut String, [consistency, state]: [&str; 2]) {
+    let _ = write!(text, "{CONSISTENCY} = \"{consistency}\"\n{STATE} = \"{state}\"\n");
+}
+
+/// The configuration that is so.
+fn configuration<'a>(
+    run: &'a Run,
+    [consistency, state]: [&str; 2],
+) -> Option<&'a results::Configuration> {
+    let is = |one: &results::Configuration, axis: &str, value: &str| {
+        one.settings.get(axis).is_some_and(|own| own == value)
+    };
+    let is_it =
+        |one: &&results::Configuration| is(one, CONSISTENCY, consistency) && is(one, STATE, state);
+    run.plan.configurations.iter().find(is_it)
+}
+
+/// How fast all of the work is then, beside the layout as it was compared.
+fn ratio(run: &Run, state: [&str; 2]) -> Option<f64> {
+    let analysis = analyse(run);
+    let (_, overall) = of_all_work(&analysis).ok()?;
+    Some(overall.score(&configuration(run, state)?.id)?.ratio)
+}
+
+/// Bytes of a drive that are rebuilt in a second, beside the workload that leaves it the least.
+fn rebuild_rate(run: &Run) -> Option<f64> {
+    let settings = &configuration(run, REBUILDING)?.settings;
+    let trials = run.trials.iter().filter(|trial| trial.settings == *settings);
+    let rates = trials.filter_map(|trial| trial.metrics.get(REBUILD_RATE).copied());
+    rates.filter(|rate| *rate > 0.0).min_by(f64::total_cmp)
+}
