@@ -13,6 +13,7 @@ use guest::{
     ArrayCompleteness, Boot, Cut, Drive, Format, Kernel, Outcome, Processor, Setup, TimeBounds,
     USUAL_KERNEL,
 };
+use host::guard::{Consent, Guard};
 use host::limits::promise_memory;
 use host::mount::FileSystem;
 use lab::guest_format;
@@ -228,13 +229,17 @@ impl GuestArguments {
     }
 }
 
-/// Modelled disks need no files.
-struct NoFiles;
+/// Modelled disks need no files but for what they are asked for, which `record(…)` writes down.
+struct RecordingsAlone;
 
-impl OpenFiles for NoFiles {
+impl OpenFiles for RecordingsAlone {
     fn open(&self, path: &Path, _: bool, _: Option<u64>) -> Result<File, Error> {
         let text = statement!(catalogue::FILE_NO_MODELLED_TIME, path = path.display());
         Err(Error::new(ErrorKind::Invalid, text))
+    }
+
+    fn open_kept(&self, path: &Path, size_bytes: u64) -> Result<File, Error> {
+        Guard::new(Consent::default()).open_kept(path, size_bytes)
     }
 }
 
@@ -278,7 +283,7 @@ fn open(
         bitmap_chunk_bytes: None,
     };
     let options = OpenOptions {
-        files: &NoFiles,
+        files: &RecordingsAlone,
         seed,
         read_only: false,
         create_bytes: None,
@@ -438,6 +443,7 @@ impl<'a> GuestRun<'a> {
             "outer_file_system": self.arguments.keys.outer_file_system,
             "md": self.arguments.md, "state": self.arguments.state,
             "work_seconds": self.work_seconds(), "disks": disks,
+            "work_begin_seconds": self.span().0.nanoseconds() as f64 / 1e9,
             "modelled_seconds": self.outcome.time.nanoseconds() as f64 / 1e9,
             "real_seconds": self.outcome.took.as_secs_f64(), "flags": self.flags,
         })

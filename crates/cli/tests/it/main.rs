@@ -9,6 +9,7 @@ mod encryption;
 mod examine;
 mod export;
 mod extending;
+mod faithful;
 mod first_minutes;
 mod foreign;
 mod guest;
