@@ -331,6 +331,8 @@ words::catalogue! {
     MADE_AND_MOUNTED: "{name}: {file_system} made and mounted at {point}",
         "{name}: {file_system} を作成し、{point} にマウントしました";
     MOUNTED_AT: "{name}: {file_system} mounted at {point}", "{name}: {file_system} を {point} にマウントしました";
+    MOUNTED_THIS_TIME: "when the array is started again it is not mounted by itself; [mount] in {path} has it mounted",
+        "アレイを次に起動しても自動ではマウントされません。{path} に [mount] を書くとマウントされます";
     UNMOUNTED: "unmounted {name}", "{name} をアンマウントしました";
     CREATED: "created {array}: {level} over {count} members, {size}, uuid {uuid}{sync}",
         "{array} を作成しました: {level}、メンバー {count} 台、{size}、UUID {uuid}{sync}";

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use mdtools::ArrayCondition;
 use serde_json::{Value, json};
-use serve::{Client, Command, Runtime, Status};
+use serve::{Client, Command, Runtime, Settings, Status};
 use words::Message;
 
 use super::server_status;
@@ -135,7 +135,13 @@ pub(super) fn mount(output: &Output, arguments: &MountArguments) -> Result<(), F
     };
     let (file_system, point) = (text("file_system"), text("point"));
     let name = &arguments.name;
-    output.result(&words::say!(message, name = name, file_system = file_system, point = point))
+    output.result(&words::say!(message, name = name, file_system = file_system, point = point))?;
+    // What is mounted by hand is in no configuration.
+    let file = serve::configurations().join(format!("{name}.toml"));
+    if Settings::read(&file).is_ok_and(|settings| settings.mount.is_none()) {
+        output.note(&say!(MOUNTED_THIS_TIME, path = file.display()));
+    }
+    Ok(())
 }
 
 /// Unmounts it.
