@@ -19,9 +19,9 @@ use toml::Value;
 
 use super::answer::of_all_work;
 use super::candidates::{Candidates, Shape};
-use super::passing::passing_run;
 use super::plan_text::set_name;
 use super::question::Question;
+use super::scratch_run::passing_run;
 use crate::cell::names::{CONSISTENCY, STATE};
 use crate::plan::ResolvedPlan;
 use crate::run::REBUILD_RATE;

@@ -55,7 +55,6 @@ use crate::plan::{ResolvedPlan, terms};
 use crate::pull::Program;
 use crate::record::{self, Record};
 use crate::shard::{self, Part, Shard};
-pub(crate) use ahead::REBUILD_RATE;
 use execute::Execution;
 use folder::MEMBERS;
 pub(crate) use folder::{
@@ -66,6 +65,7 @@ pub(crate) use folder::{
 use host::guard::{Consent, Guard};
 use host::limits::MemoryLimit;
 use host::{Error, facts, journal};
+pub(crate) use lookahead::REBUILD_RATE;
 use members::Members;
 use resources::Resources;
 use serve::ServeWith;
