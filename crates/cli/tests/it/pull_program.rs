@@ -90,16 +90,19 @@ fn a_kept_state_says_its_smallest_loss_and_is_in_the_hand() {
     let folder = tempfile::tempdir().unwrap();
     let five = "raid5(metadata=1.2, chunk=64KiB, ram:24MiB, ram:24MiB, ram:24MiB)";
     let no_folder = RIGHT.replace("sync .;", "");
+    let lying = ["--device", "lying"];
     for (name, stack, work, more, kind) in [
-        ("barrier", "ram:32MiB", RIGHT, ["--mount-options", "barrier=0"], "never"),
-        ("lying", "ram:32MiB", RIGHT, ["--device", "lying"], "ignored"),
-        ("array", five, RIGHT, ["--mount-options", "barrier=0"], "never"),
-        ("folder", "ram:32MiB", &no_folder, ["--fs", "ext4"], "after_cut"),
+        ("barrier", "ram:32MiB", RIGHT, &["--mount-options", "barrier=0"][..], "never"),
+        ("lying", "ram:32MiB", RIGHT, &lying, "ignored"),
+        ("array", five, RIGHT, &["--mount-options", "barrier=0"], "never"),
+        ("folder", "ram:32MiB", &no_folder, &["--fs", "ext4"], "after_cut"),
+        ("xfs", "ram:320MiB", RIGHT, &[&lying[..], &["--fs", "xfs"]].concat(), "ignored"),
+        ("btrfs", "ram:256MiB", RIGHT, &[&lying[..], &["--fs", "btrfs"]].concat(), "ignored"),
     ] {
         let plain = ["pull", "--guest", stack, "--memory", "96MiB", "--steps", "30", "--json"];
         let own = ["--work-command", work, "--check", CHECK, "-s", "recordings=1"];
         let few = ["--pulls", "6", "--keep-failing", name];
-        let all = [&plain[..], &own, &few, &more].concat();
+        let all = [&plain[..], &own, &few, more].concat();
         let broken = json(&command(folder.path(), &all).output().unwrap());
         let kept = broken["outcome"]["kept"][0].as_str().unwrap();
         let images = format!("{name}-images");
@@ -112,13 +115,16 @@ fn a_kept_state_says_its_smallest_loss_and_is_in_the_hand() {
             assert!(writes.is_empty(), "nothing that was sent is at fault: {found}");
             writes.push(found["late"].clone());
         }
-        assert!((1..=3).contains(&writes.len()), "{name}: {found}");
+        // A drive that ignores all flushes has lost of what `mkfs` wrote, too.
+        let most = if stack == "ram:32MiB" || stack == five { 3 } else { 8 };
+        assert!((1..=most).contains(&writes.len()), "{name}: {found}");
         for write in &writes {
             assert_eq!(write["flush"]["kind"], kind, "{name}: {write}");
             assert!(write["sector"].is_u64() && write["request"].is_u64(), "{write}");
         }
         let owners = || writes.iter().flat_map(|write| write["owners"].as_array().unwrap());
         assert!(owners().count() > 0, "{name}: {found}");
+        assert!(owners().all(|owner| owner["kind"] != "free"), "{name}: {found}");
         let image = folder.path().join(&images).join("drive0.img");
         assert!(image.metadata().unwrap().len() >= 24 << 20);
         let again = command(folder.path(), &replay).output().unwrap();
@@ -194,11 +200,12 @@ fn the_plans_of_known_programs_find_nothing_lost() {
     let mut plans: Vec<_> =
         fs::read_dir(plans).unwrap().map(|entry| entry.unwrap().path()).collect();
     plans.sort();
-    assert!(plans.len() >= 6, "{plans:?}");
+    assert!(plans.len() >= 7, "{plans:?}");
     for plan in plans {
         let name = plan.file_stem().unwrap().to_str().unwrap();
         let program = match name {
             "sqlite" => "sqlite3",
+            "lmdb" => "mdb_load",
             "git" | "rsync" => name,
             "postgresql" => "/usr/lib/postgresql/15/bin/postgres",
             _ => "sh",

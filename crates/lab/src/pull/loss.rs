@@ -178,7 +178,8 @@ fn lost_write(
         // What was nobody's when the power failed, or had no name, may have had its inode written
         // later.
         let by = known.iter().map(|image| image.owners(place, &content));
-        let by: Vec<Vec<Owner>> = by.filter(|owners| owners[..] != [Owner::Free]).collect();
+        let is_told = |owners: &Vec<Owner>| !matches!(owners[..], [] | [Owner::Free]);
+        let by: Vec<Vec<Owner>> = by.filter(is_told).collect();
         let named = by.iter().find(|owners| owners.iter().any(Owner::is_named));
         owners = named.or(by.first()).cloned().unwrap_or_default();
     }
