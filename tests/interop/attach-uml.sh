@@ -45,16 +45,25 @@ disc() {
     must "$raidloom" array start --read-only --attach --name "$name" "$stack"
     must "$raidloom" array mount "$name" "/mnt/$name"
     echo "$name: $(sed -n "s|^/dev/[a-z0-9]* /mnt/$name \\([a-z0-9]*\\) \\(r[ow]\\),.*|\\1 \\2|p" /proc/mounts)"
-    diff -r "$source" "/mnt/$name" >&2 && echo "$name equal"
+    diff -r "$source" "/mnt/$name$3" >&2 && echo "$name equal"
     touch "/mnt/$name/new" 2>/dev/null || echo "$name takes no writes"
     "$raidloom" array stop "$name" >/dev/null 2>&1 || echo "$name stays while it is mounted"
     must "$raidloom" array umount "$name"
     must "$raidloom" array stop "$name"
 }
 mkdir -p /mnt/disc
-disc disc "$disc?block=2048"
+disc disc "$disc?block=2048" ''
 # The first MiB of it on a file of its own.
 must dd if="$disc" of=/run/disc0 bs=1M count=1 status=none
 must dd if="$disc" of=/run/disc1 bs=1M skip=1 status=none
-disc disc 'linear(/run/disc0?block=2048, /run/disc1?block=2048)'
+disc disc 'linear(/run/disc0?block=2048, /run/disc1?block=2048)' ''
+# One with UDF: written as a drive, and a disc from then on.
+must truncate -s 32M /run/udf
+must "$raidloom" array start --attach --name made '/run/udf?block=2048'
+mkdir -p /mnt/made
+must "$raidloom" array mount made /mnt/made --fs udf
+must cp -r "$source" /mnt/made/copy
+must "$raidloom" array umount made
+must "$raidloom" array stop made
+disc disc '/run/udf?block=2048' /copy
 echo "left $(losetup -n -l | wc -l) loops, $(grep -c raidloom /proc/mounts) mounts"

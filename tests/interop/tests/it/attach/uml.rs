@@ -38,8 +38,10 @@ disc equal
 disc takes no writes
 disc stays while it is mounted
 ";
+    let of_udf = of_a_disc.replace("iso9660", "udf");
     let expected = format!(
-        "vfat fsck clean\nvfat equal\nudf equal\n{of_a_disc}{of_a_disc}left 0 loops, 0 mounts\n"
+        "vfat fsck clean\nvfat equal\nudf equal\n{of_a_disc}{of_a_disc}{of_udf}\
+        left 0 loops, 0 mounts\n"
     );
     assert_eq!(said, expected, "{}\n{log}", output.status);
 }
