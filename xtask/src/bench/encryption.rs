@@ -1,4 +1,5 @@
-//! Encrypted devices beside what AES-XTS of OpenSSL does on the same core.
+//! Encrypted devices beside what AES-XTS of OpenSSL does on the same core, and beside the kernel's
+//! where it answers `cryptsetup benchmark`.
 
 use std::fs;
 use std::path::Path;
@@ -20,6 +21,7 @@ pub(crate) fn measure(bench: &Bench) -> Result<Section, String> {
     let folder = bench.target.join("encryption");
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let seconds = bench.effort.seconds;
+    let has_kernel = kernel_rates(256).is_ok();
     let mut rows = Vec::new();
     for key_bits in [256, 512] {
         let header = container(&folder, key_bits)?;
@@ -42,23 +44,37 @@ pub(crate) fn measure(bench: &Bench) -> Result<Section, String> {
                 format!("--seconds={seconds}"),
                 "--fill".to_owned(),
             ];
-            let (a, b) = bench.rounds(|| bench.probe(&ours), || openssl(&cipher, way, seconds))?;
-            let gigabytes = |done: &RoundFigures, bytes: u64| done.rate() * bytes as f64 / 1e9;
-            rows.push(Row {
-                load: format!("{cipher}, {what}"),
-                measure: "GB/s",
-                ours: a.iter().map(|done| gigabytes(done, REQUEST_BYTES)).collect(),
-                other: Some(b.iter().map(|done| gigabytes(done, SECTOR_BYTES)).collect()),
-                aim: Aim::AtLeast(0.5),
-            });
+            let row = |load: String, other: &dyn Fn() -> Result<RoundFigures, String>| {
+                let (a, b) = bench.rounds(|| bench.probe(&ours), other)?;
+                let rates = |side: &[RoundFigures], bytes: u64| {
+                    side.iter().map(|done| done.rate() * bytes as f64 / 1e9).collect()
+                };
+                let (measure, aim) = ("GB/s", Aim::AtLeast(0.5));
+                let (ours, other) = (rates(&a, REQUEST_BYTES), Some(rates(&b, SECTOR_BYTES)));
+                Ok::<_, String>(Row { load, measure, ours, other, aim })
+            };
+            rows.push(row(format!("{cipher}, {what}"), &|| openssl(&cipher, way, seconds))?);
+            if has_kernel {
+                let load = format!("{cipher}, {what}, beside `cryptsetup benchmark`");
+                rows.push(row(load, &|| cryptsetup(key_bits, what, seconds))?);
+            }
         }
     }
     let _ = fs::remove_dir_all(&folder);
+    let kernel = match has_kernel {
+        true => {
+            "`cryptsetup benchmark` asks the kernel (AF_ALG) for the same, in pieces of 64 KiB."
+        }
+        false => {
+            "`cryptsetup benchmark` asks the kernel (AF_ALG), which has no ciphers for programs \
+            here, so it has no rows."
+        }
+    };
     let how = format!(
-        "Containers of LUKS2 as cryptsetup makes them, sectors of {SECTOR_BYTES} bytes, over `ram:` of 64 \
-        MiB, in requests of {} KiB at depth 1, on one core: with the copies from and to that \
-        memory. Beside it `openssl speed` with the same cipher, pieces of a sector, over and over \
-        in one place. `cryptsetup benchmark` asks the kernel (AF_ALG), which this one has not.",
+        "Containers of LUKS2 as cryptsetup makes them, sectors of {SECTOR_BYTES} bytes, over \
+        `ram:` of 64 MiB, in requests of {} KiB at depth 1, on one core: with the copies from and \
+        to that memory. Beside it `openssl speed` with the same cipher, pieces of a sector, over \
+        and over in one place. {kernel}",
         REQUEST_BYTES >> 10
     );
     Ok(Section { title: "Encryption", how, measured: None, sides: ("raidloom", "OpenSSL"), rows })
@@ -79,6 +95,32 @@ fn container(folder: &Path, key_bits: u32) -> Result<std::path::PathBuf, String>
     Ok(header)
 }
 
+/// What `cryptsetup benchmark` says of encrypting and decrypting, in MiB/s.
+fn kernel_rates(key_bits: u32) -> Result<[f64; 2], String> {
+    let mut command = Command::new("cryptsetup");
+    command.args(["benchmark", "--cipher", "aes-xts-plain64", "--key-size", &key_bits.to_string()]);
+    let finished = child::succeed(&mut command)?;
+    rates_in(&finished.output).ok_or_else(|| format!("it printed {}", finished.output.trim()))
+}
+
+/// The two rates in the row of a cipher.
+fn rates_in(output: &str) -> Option<[f64; 2]> {
+    let row = output.lines().find(|line| line.trim_start().starts_with("aes-xts"))?;
+    let mut rates = row.split_whitespace().filter_map(|word| word.parse().ok());
+    Some([rates.next()?, rates.next()?])
+}
+
+fn cryptsetup(key_bits: u32, what: &str, seconds: u32) -> Result<RoundFigures, String> {
+    let [encrypting, decrypting] = kernel_rates(key_bits)?;
+    let rate = if what == "read" { decrypting } else { encrypting } * f64::from(1 << 20);
+    let seconds = f64::from(seconds);
+    Ok(RoundFigures {
+        operations: rate * seconds / SECTOR_BYTES as f64,
+        seconds,
+        cpu_seconds: seconds,
+    })
+}
+
 /// What `openssl speed` does, in pieces of a sector.
 fn openssl(cipher: &str, way: Option<&str>, seconds: u32) -> Result<RoundFigures, String> {
     let mut command = Command::new("openssl");
@@ -96,4 +138,17 @@ fn openssl(cipher: &str, way: Option<&str>, seconds: u32) -> Result<RoundFigures
         seconds,
         cpu_seconds: finished.cpu_seconds,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_rates_are_read_where_cryptsetup_prints_them() {
+        let output = "# Tests are approximate using memory only (no storage IO).\n\
+            # Algorithm |       Key |      Encryption |      Decryption\n    \
+            aes-xts        256b      2042.3 MiB/s      2051.9 MiB/s\n";
+        assert_eq!(super::rates_in(output), Some([2042.3, 2051.9]));
+        let refusal = "Cipher aes-xts-plain64 (with 256 bits key) is not available.\n";
+        assert_eq!(super::rates_in(refusal), None);
+    }
 }
