@@ -218,9 +218,8 @@ mod tests {
                 && !about("throughput < -5%", "durable_throughput_bytes_per_second")
         );
         let metrics = BTreeSet::from(["latency_p99_seconds", "throughput_bytes_per_second"]);
-        let text = |limit: &str| {
-            format!("{:?}", GivenLimit::parse(limit).unwrap().matches_nothing(&metrics))
-        };
+        let text =
+            |limit: &str| GivenLimit::parse(limit).unwrap().matches_nothing(&metrics).to_string();
         assert!(
             text("thruput < -5%").contains("did you mean `throughput`?"),
             "{}",

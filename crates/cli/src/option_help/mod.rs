@@ -11,8 +11,10 @@ mod verbs;
 
 use std::fmt::Write as _;
 
+use bench::suite;
 use clap::Arg;
 use clap::builder::PossibleValue;
+use words::{Language, in_language};
 
 /// A verb by its path, and its options, each by its name without dashes, or by what stands for its
 /// value where it has none.
@@ -58,10 +60,23 @@ pub(crate) fn key_in_japanese(english: &str) -> Option<&'static str> {
     values::KEYS.iter().find(|(known, _)| *known == english).map(|(_, japanese)| *japanese)
 }
 
+/// What is said in English of a possible value, in Japanese. What suites measure they say themselves.
+fn value_in_japanese(english: &str) -> Option<&'static str> {
+    let known = values::VALUES.iter().find(|(known, _)| *known == english);
+    known.map(|(_, japanese)| *japanese).or_else(|| {
+        let suite = suite::all().into_iter().find(|suite| suite.summary == english)?;
+        Some(in_language(Language::Japanese, || suite::japanese::summary(suite)))
+    })
+}
+
 /// An option with its text, its values and its default in Japanese, which clap says in English.
 fn explained(option: Arg, text: &str) -> Arg {
     let (mut short, mut long) = (text.to_owned(), text.to_owned());
-    let values: Vec<PossibleValue> = match option.is_hide_possible_values_set() {
+    // clap lets nothing be hidden of an option that takes no value.
+    if !option.get_action().takes_values() {
+        return option.help(short).long_help(long);
+    }
+    let values = match option.is_hide_possible_values_set() {
         true => Vec::new(),
         false => option.get_possible_values(),
     };
@@ -86,9 +101,8 @@ fn lines_of(values: &[PossibleValue]) -> Option<String> {
         let mut lines = "\n\n使える値:".to_owned();
         for value in values {
             let english = value.get_help().map(ToString::to_string).unwrap_or_default();
-            let known = values::VALUES.iter().find(|(known, _)| *known == english);
             let _ = write!(lines, "\n- {}", value.get_name());
-            if let Some((_, japanese)) = known {
+            if let Some(japanese) = value_in_japanese(&english) {
                 let _ = write!(lines, ": {japanese}");
             }
         }
@@ -98,7 +112,7 @@ fn lines_of(values: &[PossibleValue]) -> Option<String> {
 
 fn default_of(option: &Arg) -> Option<String> {
     let defaults = option.get_default_values();
-    let is_shown = option.get_action().takes_values() && !option.is_hide_default_value_set();
+    let is_shown = !option.is_hide_default_value_set();
     let shown = || defaults.iter().map(|value| value.to_string_lossy()).collect::<Vec<_>>();
     (is_shown && !defaults.is_empty()).then(|| format!(" [省略時: {}]", shown().join(" ")))
 }
@@ -176,8 +190,7 @@ mod tests {
         let mut said = Vec::new();
         values_of(&command, &mut said);
         for english in &said {
-            let known = values::VALUES.iter().any(|(known, _)| known == english);
-            assert!(known, "no text in Japanese: {english}");
+            assert!(value_in_japanese(english).is_some(), "no text in Japanese: {english}");
         }
         for (english, _) in values::VALUES {
             assert!(said.iter().any(|it| it == english), "no value says: {english}");
@@ -214,9 +227,8 @@ mod tests {
         for (english, _) in values::KEYS {
             assert!(said.iter().any(|it| it == english), "no key says: {english}");
         }
-        let japanese = words::Language::Japanese;
         let text =
-            words::in_language(japanese, || verb("guest run").render_long_help().to_string());
+            in_language(Language::Japanese, || verb("guest run").render_long_help().to_string());
         assert!(text.contains("-s のキーと既定値:") && !text.contains("Keys of"), "{text}");
         assert!(text.contains("イメージの中のディスクのサイズ"), "{text}");
     }
