@@ -90,7 +90,7 @@ const COMMAND: u64 = 0;
 const CALL_OFF: u64 = 1;
 
 /// A command that the kernel has. As long as it has not ended the kernel may write to its memory,
-/// so that this and the ring outlive whoever gives up waiting.
+/// so that this and the ring outlive a caller that gives up waiting.
 struct SentCommand {
     ring: ManuallyDrop<CommandRing>,
     memory: ManuallyDrop<Vec<u8>>,
@@ -160,7 +160,7 @@ impl SentCommand {
 impl Drop for SentCommand {
     fn drop(&mut self) {
         if self.has_ended {
-            // SAFETY: nobody has them any more, and this is where they end.
+            // SAFETY: they are used no more, and this is where they end.
             unsafe {
                 ManuallyDrop::drop(&mut self.ring);
                 ManuallyDrop::drop(&mut self.memory);
@@ -354,7 +354,7 @@ mod tests {
         drop(sent);
         theirs.write_all(b"answered").unwrap();
         let mut others: Vec<Vec<u8>> = Vec::new();
-        // SAFETY: nobody has freed it, which is what is tested.
+        // SAFETY: it is not freed, which is what is tested.
         while unsafe { memory.cast::<[u8; 8]>().read_volatile() } != *b"answered" {
             std::thread::yield_now();
             others.push(vec![1; 8]);

@@ -947,7 +947,7 @@ impl Guess {
     }
 
     /// The members that a mirror does without, as what they hold is not everywhere what the first
-    /// copy is: one of them is older, and a mixture is nobody's data.
+    /// copy is: one of them is older, and a mixture is no state that there was.
     pub(crate) fn unlike_copies(&self) -> Vec<usize> {
         let differ = self.evidence.iter().any(|row| row.kind == COPIES && row.misfits > 0);
         let copies = match (self.shape.level, self.shape.layout) {
