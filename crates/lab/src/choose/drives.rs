@@ -356,7 +356,7 @@ mod tests {
             ("4 x", "name the drives"),
             ("0 x wd-red-plus-8tb", "no drive"),
             ("4 x wd-red-plus-9tb", "wd-red-plus-8tb"),
-            ("99 x wd-red-plus-8tb", "at most 24"),
+            ("99 x wd-red-plus-8tb", "at most 36"),
             ("2 x /nowhere/at-all", "no file, drive or folder"),
         ] {
             let error = Drives::read(&words(text), false).unwrap_err().to_string();
