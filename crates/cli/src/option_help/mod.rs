@@ -60,7 +60,8 @@ pub(crate) fn key_in_japanese(english: &str) -> Option<&'static str> {
     values::KEYS.iter().find(|(known, _)| *known == english).map(|(_, japanese)| *japanese)
 }
 
-/// What is said in English of a possible value, in Japanese. What suites measure they say themselves.
+/// What is said in English of a possible value, in Japanese. What suites measure they say
+/// themselves.
 fn value_in_japanese(english: &str) -> Option<&'static str> {
     let known = values::VALUES.iter().find(|(known, _)| *known == english);
     known.map(|(_, japanese)| *japanese).or_else(|| {

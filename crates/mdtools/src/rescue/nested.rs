@@ -206,7 +206,8 @@ impl Search<'_> {
         if !found.is_sound() {
             return None;
         }
-        // Of those that differ somewhere only the first is read: a mixture is no state that there was.
+        // Of those that differ somewhere only the first is read: a mixture is no state that there
+        // was.
         let read = |class: &Copies| if class.are_exact { class.members.len() } else { 1 };
         let place = |class: &Copies| {
             let read = class.members.iter().take(read(class));

@@ -102,7 +102,7 @@ fn a_dirty_mirror_with_one_member_left_is_rebuilt_and_not_compared() {
             let reactor = Reactor::virtual_clock();
             let array = started(&checked(&members), &StartOptions::default()).expect("an array");
             fill(&array, &reactor, 0x55);
-            // Nobody stops it.
+            // It is not stopped.
             drop(array);
             let mut devices = checked(&members);
             devices[left..].fill(None);
