@@ -160,7 +160,7 @@ fn record(line: &str, columns: &Columns) -> Result<Option<Record>, Text> {
     let Some((op, fua)) = op else { return Ok(None) };
     let seconds = |at: usize| {
         let text = cell(at, "time")?;
-        nanoseconds(text).ok_or_else(|| statement!(catalogue::NO_SECONDS, text = text))
+        nanoseconds(text).ok_or_else(|| statement!(catalogue::NO_SECONDS, time = text))
     };
     let time_nanoseconds = seconds(columns.time)?;
     // Where it is not known the cell is empty.

@@ -13,6 +13,7 @@ mod glossary;
 mod layers;
 mod messages;
 mod names;
+mod places;
 mod scrub;
 mod source;
 mod text;
@@ -172,6 +173,7 @@ const RULES: &[Rule] = &[
     layers::documented,
     messages::decisions,
     names::exist,
+    places::filled,
     source::lifted_bans,
     source::opening,
     source::lengths,
