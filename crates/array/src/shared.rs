@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use block::{Error, ErrorKind, Info};
 use words::Message;
@@ -26,8 +26,6 @@ pub(crate) struct ArrayCore {
     pub(crate) rows: Rows,
     /// The host has read or written since a sync action last looked.
     pub(crate) busy: AtomicBool,
-    /// Bytes that sync actions have done since it was opened.
-    pub(crate) synced_bytes: AtomicU64,
     /// md's metadata, where members carry it and it is kept up to date.
     pub(crate) metadata: Option<Metadata>,
     /// Its version.
@@ -50,7 +48,6 @@ impl ArrayCore {
             health,
             rows: Rows::default(),
             busy: AtomicBool::new(false),
-            synced_bytes: AtomicU64::new(0),
             metadata,
             metadata_version,
         };

@@ -279,7 +279,7 @@ fn rows(choice: &Choice) -> Vec<(String, String)> {
         rows.push((say!(CHOICE_DEGRADED_LABEL), text));
     }
     if let Some(rebuild) = &choice.rebuild {
-        rows.push((say!(CHOICE_REBUILD_LABEL), rebuild_text(rebuild, choice.pick.survives)));
+        rows.push((say!(CHOICE_REBUILD_LABEL), rebuild_text(rebuild)));
     }
     if let Some(ratio) = choice.bitmap_ratio {
         let text = say!(CHOICE_BITMAP, ratio = times(ratio, None));
@@ -316,26 +316,28 @@ fn rows(choice: &Choice) -> Vec<(String, String)> {
 
 /// How long a drive that died takes to be filled anew, what that makes of the work, and what may be
 /// lost meanwhile.
-fn rebuild_text(rebuild: &Rebuild, survives: u32) -> String {
+fn rebuild_text(rebuild: &Rebuild) -> String {
     let time = duration(rebuild.idle_seconds);
+    let busy = duration(rebuild.busy_seconds);
     let chance = one_in(rebuild.loss_chance);
+    let busy_chance = one_in(rebuild.busy_loss_chance);
     let rate = format!("{:.1}", 100.0 * rebuild.annual_failure_rate);
-    match (rebuild.work_ratio, rebuild.work_seconds) {
-        (Some(ratio), Some(seconds)) => say!(
+    match rebuild.work_ratio {
+        Some(ratio) => say!(
             CHOICE_REBUILD_BESIDE,
             time = time,
-            busy = duration(seconds),
+            busy = busy,
             ratio = times(ratio, None),
             chance = chance,
-            busy_chance = one_in(rebuild.loss_chance_in(seconds, survives)),
+            busy_chance = busy_chance,
             rate = rate
         ),
-        _ => say!(
+        None => say!(
             CHOICE_REBUILD,
             time = time,
-            busy = duration(rebuild.busy_seconds),
+            busy = busy,
             chance = chance,
-            busy_chance = one_in(rebuild.busy_loss_chance),
+            busy_chance = busy_chance,
             rate = rate
         ),
     }

@@ -283,18 +283,6 @@ pub struct Rebuild {
     /// Times as fast as whole the work runs meanwhile; none where that was not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_ratio: Option<f64>,
-    /// Beside this work, at the rate that it left in the model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub work_seconds: Option<f64>,
-}
-
-impl Rebuild {
-    /// The chance that data are lost in so many seconds, where a layout survives so many drives:
-    /// one more than that has to die meanwhile, each in proportion to the time.
-    #[must_use]
-    pub fn loss_chance_in(&self, seconds: f64, survives: u32) -> f64 {
-        self.loss_chance * (seconds / self.idle_seconds).powi(survives.cast_signed())
-    }
 }
 
 /// What pulled plugs left of such a layout, in the model.

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use block::{Device, Error, ErrorKind, Reactor, Support, size_text};
 
@@ -91,13 +90,6 @@ impl Control {
     #[must_use]
     pub fn sync_bytes(&self) -> u64 {
         self.shared.level.sync_bytes()
-    }
-
-    /// How much sync actions have done since the array was opened, in bytes as their
-    /// [`Progress`](super::Progress) counts them.
-    #[must_use]
-    pub fn synced_bytes(&self) -> u64 {
-        self.shared.synced_bytes.load(Ordering::Relaxed)
     }
 
     /// A runner of sync actions on `reactor`.

@@ -10,7 +10,6 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use block::{Channel, Error, ErrorKind, Op, Reactor, Request, Time};
@@ -498,9 +497,7 @@ impl SyncRunner {
     fn end_range(&mut self, job: &mut Job, tag: u64, result: Result<(), Error>) {
         let range = job.in_flight.remove(&tag).expect("a range is in flight");
         let Err(error) = result else {
-            let bytes = range.end - range.start;
-            job.done_bytes += bytes;
-            self.shared.synced_bytes.fetch_add(bytes, Ordering::Relaxed);
+            job.done_bytes += range.end - range.start;
             job.finished.add(range);
             return;
         };

@@ -54,7 +54,7 @@ fn a_budget_buys_as_many_drives_as_it_can() {
     assert!(in_one_line.contains("costs 720 of 800 for 4 of 8 drives"), "{said}");
     assert!(
         said.lines().count() <= 20
-            && said.lines().all(|line| line.len() <= 80
+            && said.lines().all(|line| line.chars().count() <= 80
                 || line.contains("mdadm")
                 || line.contains("array create")),
         "{said}"

@@ -263,7 +263,6 @@ impl Question {
             busy_loss_chance: loss_chance(busy_seconds),
             annual_failure_rate: ANNUAL_FAILURE_RATE,
             work_ratio: None,
-            work_seconds: None,
         })
     }
 }

@@ -24,7 +24,6 @@ use super::question::Question;
 use super::scratch_run::passing_run;
 use crate::cell::names::{CONSISTENCY, STATE};
 use crate::plan::ResolvedPlan;
-use crate::run::REBUILD_RATE;
 
 /// Consistency policy and state of the layout as it was compared, with its bitmap, and while a
 /// drive is rebuilt.
@@ -38,8 +37,8 @@ const OF_FLASH: [(&str, &str); 2] = [("time", "1s"), ("ramp", "200ms")];
 const REQUESTS: u64 = 50_000;
 
 impl Question {
-    /// Adds to an answer what the work comes to beside a rebuild and with the write-intent bitmap,
-    /// and how fast that rebuild goes. Nothing where nothing is redundant, and of drives that are
+    /// Adds to an answer what the work comes to beside a rebuild and with the write-intent bitmap.
+    /// Nothing where nothing is redundant, and of drives that are
     /// measured; of a bitmap on flash nothing, for the moments that models run are over before all
     /// regions were written to once.
     ///
@@ -58,20 +57,24 @@ impl Question {
         choice.bitmap_ratio = ratio(&run, WITH_BITMAP);
         if let Some(rebuild) = &mut choice.rebuild {
             rebuild.work_ratio = ratio(&run, REBUILDING);
-            let used_bytes = self.drives.all[shape.members - 1].size_bytes;
-            rebuild.work_seconds =
-                rebuild_rate(&run).map(|rate| (used_bytes as f64 / rate).max(rebuild.idle_seconds));
         }
         Ok(())
     }
 
-    /// The same, with work on flash that lasts for a second.
+    /// The same, with work that lasts as long as this takes, whatever its profile says: before its
+    /// first requests a rebuild has the drives to itself.
     fn for_seconds(&self) -> Question {
         let mut longer = self.clone();
-        for workload in longer.work.workloads.iter_mut().filter(|_| !self.drives.any_rotates()) {
-            let is_load = workload.get("suite").is_none_or(|suite| suite.as_str() == Some("load"));
-            for (key, time) in OF_FLASH.iter().filter(|_| is_load) {
-                workload.entry(*key).or_insert_with(|| Value::String((*time).to_owned()));
+        let is_load = |workload: &&mut toml::Table| {
+            workload.get("suite").is_none_or(|suite| suite.as_str() == Some("load"))
+        };
+        for workload in longer.work.workloads.iter_mut().filter(is_load) {
+            for (key, time) in OF_FLASH {
+                // Without them disks have the time that models of disks are run for.
+                workload.remove(key);
+                if !self.drives.any_rotates() {
+                    workload.insert(key.to_owned(), Value::String(time.to_owned()));
+                }
             }
         }
         longer
@@ -120,12 +123,4 @@ fn ratio(run: &Run, state: [&str; 2]) -> Option<f64> {
     let analysis = analyse(run);
     let (_, overall) = of_all_work(&analysis).ok()?;
     Some(overall.score(&configuration(run, state)?.id)?.ratio)
-}
-
-/// Bytes of a drive that are rebuilt in a second, beside the workload that leaves it the least.
-fn rebuild_rate(run: &Run) -> Option<f64> {
-    let settings = &configuration(run, REBUILDING)?.settings;
-    let trials = run.trials.iter().filter(|trial| trial.settings == *settings);
-    let rates = trials.filter_map(|trial| trial.metrics.get(REBUILD_RATE).copied());
-    rates.filter(|rate| *rate > 0.0).min_by(f64::total_cmp)
 }

@@ -22,12 +22,9 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
-use block::Time;
-use guest::ArrayCompleteness;
 use host::Error;
 use reactor::Reactor;
 use results::Plan;
-use serve::OpenStack;
 
 use super::resources::StackOpener;
 use super::rows::{OpenedTarget, RowSink, SuiteEnd, SuiteRun};
@@ -159,11 +156,8 @@ impl<'a> Crew<'a> {
         let workloads = (&unit.group[..], &unit.missing[..]);
         let suite_run = SuiteRun::new(self.plan, unit.cell, workloads, unit.seeds)?;
         let reactor = Reactor::virtual_clock();
+        let mut collector = Collector { rows: Vec::new(), crew: self, last: Instant::now() };
         let stack = self.opener.open(unit.cell, unit.disks_seed, Some(&reactor))?;
-        let is_rebuilding = unit.cell.serving.state == ArrayCompleteness::Rebuilding;
-        let rebuild = is_rebuilding.then(|| Rebuild::new(&stack, &reactor));
-        let mut collector =
-            Collector { rows: Vec::new(), crew: self, last: Instant::now(), rebuild };
         let target = OpenedTarget::Device(&stack);
         let suite = suite_run.run(&target, &reactor, self.stop, &mut collector);
         Ok(UnitEnd { rows: collector.rows, suite, closed: stack.end() })
@@ -176,39 +170,10 @@ struct Collector<'a> {
     crew: &'a Crew<'a>,
     /// When the last row was there.
     last: Instant,
-    rebuild: Option<Rebuild<'a>>,
-}
-
-/// How fast a rebuild goes beside the rows, warm-up and what is done before included.
-pub(crate) const REBUILD_RATE: &str = "rebuilt_bytes_per_second";
-
-/// A rebuild of the array of a stack.
-struct Rebuild<'a> {
-    stack: &'a OpenStack,
-    reactor: &'a Reactor,
-    /// When the last row was there, and how much had been rebuilt by then.
-    last: (Time, u64),
-}
-
-impl<'a> Rebuild<'a> {
-    fn new(stack: &'a OpenStack, reactor: &'a Reactor) -> Rebuild<'a> {
-        Rebuild { stack, reactor, last: (reactor.now(), 0) }
-    }
-
-    /// Bytes of a member in a second since the last row; nothing where no time has passed.
-    fn rate(&mut self) -> Option<f64> {
-        let array = self.stack.arrays.running().last()?;
-        let (now, bytes) = (self.reactor.now(), array.control().synced_bytes());
-        let (then, before) = std::mem::replace(&mut self.last, (now, bytes));
-        let seconds = now.since(then).as_secs_f64();
-        (seconds > 0.0).then(|| (bytes - before) as f64 / seconds)
-    }
 }
 
 impl RowSink for Collector<'_> {
-    fn found(&mut self, phase: &str, run: u32, mut found: WorkloadResult) {
-        let rate = self.rebuild.as_mut().and_then(Rebuild::rate);
-        found.metrics.extend(rate.map(|rate| (REBUILD_RATE.to_owned(), rate)));
+    fn found(&mut self, phase: &str, run: u32, found: WorkloadResult) {
         let now = Instant::now();
         let took = now - std::mem::replace(&mut self.last, now);
         self.rows.push(UnitRow { phase: phase.to_owned(), run, found, took });

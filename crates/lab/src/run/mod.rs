@@ -65,7 +65,6 @@ pub(crate) use folder::{
 use host::guard::{Consent, Guard};
 use host::limits::MemoryLimit;
 use host::{Error, facts, journal};
-pub(crate) use lookahead::REBUILD_RATE;
 use members::Members;
 use resources::Resources;
 use serve::ServeWith;

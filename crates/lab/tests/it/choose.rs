@@ -219,9 +219,8 @@ fn a_cache_before_the_winner_is_replayed() {
     assert!(ratios[1] >= ratios[0] && ratios[0] < 1.1, "{ratios:?}");
 }
 
-/// Work that never pauses leaves a rebuild the least rate that it has, and one that thinks leaves
-/// it more; beside it work is no faster than with all drives, and a bitmap makes none faster.
-/// Without redundancy there is nothing to rebuild.
+/// Beside a rebuild work is no faster than with all drives, and a bitmap makes none faster. Without
+/// redundancy there is nothing to rebuild.
 #[test]
 fn a_rebuild_and_a_bitmap_have_their_cost() {
     let stop = AtomicBool::new(false);
@@ -238,13 +237,8 @@ fn a_rebuild_and_a_bitmap_have_their_cost() {
     };
     let busy = answer("depth = 8", 1);
     let (rebuild, bitmap) = (busy.rebuild.unwrap(), busy.bitmap_ratio.unwrap());
-    let (ratio, seconds) = (rebuild.work_ratio.unwrap(), rebuild.work_seconds.unwrap());
-    assert!((0.8..1.25).contains(&(seconds / rebuild.busy_seconds)), "{rebuild:?}");
+    let ratio = rebuild.work_ratio.unwrap();
     assert!((0.1..1.02).contains(&ratio) && (0.1..0.95).contains(&bitmap), "{ratio} {bitmap}");
-    let chance = rebuild.loss_chance_in(seconds, busy.pick.survives);
-    assert!(chance > rebuild.loss_chance && chance < 2.0 * rebuild.busy_loss_chance);
-    let thinks = answer("depth = 1\nthink = \"900ms\"", 1).rebuild.unwrap();
-    assert!(thinks.work_seconds.unwrap() < seconds / 4.0, "{thinks:?}");
     let none = answer("depth = 8", 0);
     if none.pick.survives == 0 {
         assert_eq!((none.rebuild, none.bitmap_ratio), (None, None));

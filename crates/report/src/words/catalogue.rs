@@ -646,7 +646,7 @@ words::catalogue! {
     CHOICE_DEGRADED: "this work runs at {ratio} of its speed", "この用途の速さは {ratio} になる";
     CHOICE_DEGRADED_LABEL: "a drive missing", "1 台欠けると";
     CHOICE_REBUILD: "{time} idle, up to {busy} beside work (modelled); data lost in 1 of {chance}, at worst 1 of {busy_chance} ({rate} % of drives a year)", "単独で {time}、用途と並行で最長 {busy}(モデル)。データ損失は {chance} 回に 1 回、最悪 {busy_chance} 回に 1 回(年 {rate} %)";
-    CHOICE_REBUILD_BESIDE: "{time} idle, {busy} beside this work (then at {ratio}); data lost in 1 of {chance}, then 1 of {busy_chance} ({rate} % of drives a year)", "単独で {time}、この用途と並行で {busy}(速さは {ratio})。データ損失は {chance} 回に 1 回、並行なら {busy_chance} 回に 1 回(年 {rate} %)";
+    CHOICE_REBUILD_BESIDE: "{time} idle, up to {busy} beside this work (then at {ratio}); data lost in 1 of {chance}, at worst 1 of {busy_chance} ({rate} % of drives a year)", "単独で {time}、この用途と並行で最長 {busy}(速さは {ratio})。データ損失は {chance} 回に 1 回、最悪 {busy_chance} 回に 1 回(年 {rate} %)";
     CHOICE_BITMAP: "this work runs at {ratio} with it, writing all over the drives", "書き込みが全体に散れば、この用途の速さは {ratio} になる";
     CHOICE_BITMAP_LABEL: "its bitmap", "ビットマップ";
     CHOICE_REBUILD_LABEL: "rebuild", "再構築";
