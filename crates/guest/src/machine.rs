@@ -198,7 +198,7 @@ impl Boot<'_> {
         let go_on = |sign: GuestSign| watch.goes_on(taken(), sign) && go_on();
         let served = self.serve(&mut processes, &call, disks, (&reactor, &wall), &go_on);
         drop(processes);
-        let (ended, disks) = match (served, watch.error(reactor.now(), &folder.last_words())) {
+        let (ended, disks) = match (served, watch.error(reactor.now(), folder.last_words())) {
             (Err(_), Some(over)) => return Err(over),
             (served, _) => served?,
         };

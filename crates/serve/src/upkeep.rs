@@ -471,7 +471,7 @@ impl StackUpkeep {
                 continue;
             }
             let text = match is_late {
-                true => watch.late_text().into(),
+                true => watch.late_text(),
                 false => Text::from(catalogue::ANSWERS_AGAIN).at(watch.name()),
             };
             let has_it = |array: &&ArrayUpkeep| {

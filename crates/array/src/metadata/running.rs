@@ -424,8 +424,8 @@ impl RunningArray {
             return Err(refusal(reason));
         }
         let template = metadata.template();
-        let mut fresh = fresh_superblock(&*device, before, device_uuid, template)
-            .map_err(|reason| refusal(reason))?;
+        let mut fresh =
+            fresh_superblock(&*device, before, device_uuid, template).map_err(refusal)?;
         let data_offset = fresh.data_offset_sectors * SECTOR_BYTES;
         self.control.check_fits(&NewDevice { device: Arc::clone(&device), data_offset })?;
         let sectors = device.info().size_bytes / SECTOR_BYTES;

@@ -159,6 +159,45 @@ fn held(paths: &[PathBuf]) -> Vec<Vec<u8>> {
     paths.iter().map(|path| fs::read(path).unwrap()).collect()
 }
 
+/// What one server has, another one may not take away from it, nor open, nor have in an array of its
+/// own.
+fn another_server_takes_none(site: &Site, create: &[&str], [a, b, c]: [&str; 3]) {
+    for verb in [
+        [create, &["--erase-signature", "--member", a, b, c]].concat(),
+        vec!["array", "destroy", "--erase-signature", a, b, c],
+    ] {
+        let (code, _, complaint) = site.on("other", &verb);
+        assert!(
+            code != Some(0) && complaint.contains("another server has this array"),
+            "{complaint}"
+        );
+    }
+    let (_, said, _) = site.on("other", &["array", "rescue", a, b, c]);
+    assert!(said.contains("cannot be opened") && said.contains("another server has"), "{said}");
+    // Nor into an array of its own.
+    let own = ["x", "y"].map(|name| site.file(name, 24).display().to_string());
+    let own_text = format!("raid1(metadata=1.2, {}, {})", own[0], own[1]);
+    for verb in [
+        &["array", "create", "own", "-l", "1", "--member", &own[0], &own[1]][..],
+        &["array", "start", "--name", "own", "--nbd", "unix", &own_text],
+    ] {
+        let (code, _, complaint) = site.on("other", verb);
+        assert_eq!(code, Some(0), "{complaint}");
+    }
+    for verb in [
+        &["array", "add", "own", a, "--erase-signature"][..],
+        &["array", "replace", "own", "1", a, "--erase-signature"],
+    ] {
+        let (code, _, complaint) = site.on("other", verb);
+        assert!(
+            code != Some(0) && complaint.contains("another server has this array"),
+            "{verb:?}: {complaint}"
+        );
+    }
+    let (code, _, complaint) = site.on("other", &["array", "stop", "own"]);
+    assert_eq!(code, Some(0), "{complaint}");
+}
+
 /// "`array create`, `add`, `replace`, `assemble`, `examine`, `scan`, `destroy` on `nbd://…` as on
 /// files", over nbdkit, qemu-nbd and our own server.
 #[test]
@@ -202,41 +241,7 @@ fn exports_are_members_in_every_verb() {
 
     let text = format!("raid5(metadata=1.2, {a}, {b}, {c})");
     site.ok(&["array", "start", "--name", "tank", "--nbd", "unix", &text]);
-    // Another server may not take them away from this one.
-    for verb in [
-        [&create[..], &["--erase-signature", "--member", a, b, c]].concat(),
-        vec!["array", "destroy", "--erase-signature", a, b, c],
-    ] {
-        let (code, _, complaint) = site.on("other", &verb);
-        assert!(
-            code != Some(0) && complaint.contains("another server has this array"),
-            "{complaint}"
-        );
-    }
-    let (_, said, _) = site.on("other", &["array", "rescue", a, b, c]);
-    assert!(said.contains("cannot be opened") && said.contains("another server has"), "{said}");
-    // Nor into an array of its own.
-    let own = ["x", "y"].map(|name| site.file(name, 24).display().to_string());
-    let own_text = format!("raid1(metadata=1.2, {}, {})", own[0], own[1]);
-    for verb in [
-        &["array", "create", "own", "-l", "1", "--member", &own[0], &own[1]][..],
-        &["array", "start", "--name", "own", "--nbd", "unix", &own_text],
-    ] {
-        let (code, _, complaint) = site.on("other", verb);
-        assert_eq!(code, Some(0), "{complaint}");
-    }
-    for verb in [
-        &["array", "add", "own", a, "--erase-signature"][..],
-        &["array", "replace", "own", "1", a, "--erase-signature"],
-    ] {
-        let (code, _, complaint) = site.on("other", verb);
-        assert!(
-            code != Some(0) && complaint.contains("another server has this array"),
-            "{verb:?}: {complaint}"
-        );
-    }
-    let (code, _, complaint) = site.on("other", &["array", "stop", "own"]);
-    assert_eq!(code, Some(0), "{complaint}");
+    another_server_takes_none(&site, &create, [a, b, c]);
 
     site.ok(&["array", "fail", "tank", b]);
     site.ok(&["array", "remove", "tank", b]);

@@ -59,7 +59,7 @@ pub(super) mod removal {
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
     ) -> Result<RemovalPolicy, D::Error> {
-        read(from, |text| text.parse::<RemovalPolicy>())
+        read(from, str::parse::<RemovalPolicy>)
     }
 }
 

@@ -81,7 +81,7 @@ impl StartedAgain {
         let output = machine.output().expect("bash runs");
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         let log = String::from_utf8_lossy(&output.stderr);
-        eprintln!("{to_do:?}: {said}{log}");
+        println!("{to_do:?}: {said}{log}");
         if output.status.success() && said.ends_with("done\n") {
             return Ok(said);
         }

@@ -219,7 +219,7 @@ fn pointer(text: &str) -> Result<String, Text> {
             name.split_at(name.find(['.', '[']).unwrap_or(name.len()))
         };
         if part.is_empty() || part == "*" {
-            return Err(bad().into());
+            return Err(bad());
         }
         pointer += "/";
         pointer += &part.replace('~', "~0").replace('/', "~1");
@@ -265,7 +265,7 @@ impl OwnFigure {
                 group.map_or("", |group| group.as_str()).into()
             }
         };
-        let figure = number(&found).map_err(|text| Text::from(text).at(&self.name))?;
+        let figure = number(&found).map_err(|text| text.at(&self.name))?;
         Ok(figure * self.factor)
     }
 }

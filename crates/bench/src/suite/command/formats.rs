@@ -145,7 +145,7 @@ fn fio_json(output: &Output, _: Duration) -> Result<Figures, Text> {
     if groups.len() > 1 {
         return Err(catalogue::SEVERAL_GROUPS.into());
     }
-    let figures = fio::group(jobs).map_err(|why| Text::from(why).at(catalogue::FIO_OUTPUT))?;
+    let figures = fio::group(jobs).map_err(|why| why.at(catalogue::FIO_OUTPUT))?;
     with(figures, THROUGHPUT, "fio")
 }
 

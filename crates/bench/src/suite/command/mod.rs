@@ -117,7 +117,7 @@ fn check_run(text: &str) -> Result<(), Text> {
 }
 
 fn check_environment(text: &str) -> Result<(), Text> {
-    Ok(environment(text).map(drop)?)
+    environment(text).map(drop)
 }
 
 fn check_figures(text: &str) -> Result<(), Text> {
@@ -243,7 +243,7 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
         |name: &'static str| move |text: Text| Error::new(ErrorKind::Invalid, text).at(name);
     check_run(settings.text("run")).map_err(invalid("run"))?;
     let wanted = FigureList::parse(settings.text("figures")).map_err(invalid("figures"))?;
-    let environment = environment(settings.text("environment")).map_err(Text::from);
+    let environment = environment(settings.text("environment"));
     let environment = environment.map_err(invalid("environment"))?;
     let commands = Commands { settings, wanted: &wanted, environment };
     for run in 1..=u32::try_from(settings.count("runs")).unwrap_or(1) {
