@@ -162,9 +162,12 @@ pub(super) fn ask_to_erase<'a>(
     for drive in &erased {
         let _ = write!(text, "\n  {}", line(drive));
     }
+    // Before anybody can answer: a Ctrl-C that comes first would only tell a run to stop, and the
+    // answer would be waited for.
+    let questions = Questions::new(output)?;
     escape::err(&text);
     escape::err(&say!(ASK_YES));
-    if Questions::new(output)?.line()? != "yes" {
+    if questions.line()? != "yes" {
         return Err(Failure::interrupted(catalogue::NOTHING_CHANGED));
     }
     Ok(ErasedDrive::consent(&erased))

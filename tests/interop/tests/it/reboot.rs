@@ -2,6 +2,7 @@
 //! `choose --do` has made is there, by raidloom and by the kernel's md.
 //!
 //! It has no initramfs, so what md does within one is not shown here.
+#![allow(clippy::print_stdout, reason = "what a test that fails has to tell")]
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
