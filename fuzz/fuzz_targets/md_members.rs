@@ -36,7 +36,8 @@ fuzz_target!(|data: &[u8]| {
         let assembly = match assemble(&own, AssembleOptions::default()) {
             Ok(assembly) => assembly,
             Err(reason) => {
-                assert!(!reason.is_empty() && !reason.contains('\n'), "{reason:?}");
+                let said = reason.to_string();
+                assert!(!said.is_empty() && !said.contains('\n'), "{reason:?}");
                 continue;
             }
         };
