@@ -159,8 +159,8 @@ fn held(paths: &[PathBuf]) -> Vec<Vec<u8>> {
     paths.iter().map(|path| fs::read(path).unwrap()).collect()
 }
 
-/// What one server has, another one may not take away from it, nor open, nor have in an array of its
-/// own.
+/// What one server has, another one may not take away from it, nor open, nor have in an array of
+/// its own.
 fn another_server_takes_none(site: &Site, create: &[&str], [a, b, c]: [&str; 3]) {
     for verb in [
         [create, &["--erase-signature", "--member", a, b, c]].concat(),
