@@ -241,7 +241,7 @@ fn remarks(solution: &Solution) -> String {
         }
     };
     if let Some(error) = solution.check.map(|check| check.writes_error).filter(|one| *one != 0.0) {
-        let which = if solution.parameters.rotates() { "durable" } else { "other" };
+        let which = if solution.parameters.rotates() { "durable" } else { "buffered" };
         text += &format!("; {which} writes are off by {:+.1} %", error * 100.0);
     }
     if solution.check.is_some_and(|check| check.is_unexplained()) {

@@ -28,14 +28,23 @@ use words::Text;
 /// found on top of an array.
 const LOOKS_MAX: usize = 4096;
 
+/// What is no member that could be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassedOver {
+    /// What was looked at.
+    pub source: MemberSource,
+    /// Why it is passed over; it is named in it.
+    pub why: Text,
+}
+
 /// What was found at a number of paths.
 #[derive(Clone, Debug, Default)]
 pub struct FoundArrays {
     /// The arrays, in the order in which their first members were named, those that others stand on
     /// before these.
     pub groups: Vec<Group>,
-    /// Paths that could not be looked at, and why.
-    pub passed_over: Vec<Text>,
+    /// What could not be looked at, or is no member.
+    pub passed_over: Vec<PassedOver>,
     /// What has no superblock.
     pub without: Vec<MemberSource>,
 }
@@ -102,7 +111,8 @@ pub fn find<S: Clone + Into<MemberSource>>(guard: &Guard, sources: &[S]) -> Foun
         // A hard link among the files of a folder is no second member.
         let id = (source.identity(), source.offset_bytes);
         if let Some(earlier) = seen.insert(id, source.place_name()) {
-            search.found.passed_over.push(twice_text(&earlier, &source.place_name()).into());
+            let why = twice_text(&earlier, &source.place_name()).into();
+            search.found.passed_over.push(PassedOver { source, why });
             continue;
         }
         search.look(&source);
@@ -140,13 +150,19 @@ impl Search<'_> {
     fn look(&mut self, source: &MemberSource) {
         let all = match look(self.guard, source) {
             Ok(all) => all,
-            Err(error) => return self.found.passed_over.push(error.into()),
+            Err(error) => {
+                let passed = PassedOver { source: source.clone(), why: error.into() };
+                return self.found.passed_over.push(passed);
+            }
         };
         for examined in all {
             match examined.candidate() {
                 Some(candidate) => self.members.push((candidate, Origin::Source(examined.source))),
                 None if examined.damaged.is_empty() => self.found.without.push(examined.source),
-                None => self.found.passed_over.push(examined.no_superblock_text()),
+                None => {
+                    let why = examined.no_superblock_text();
+                    self.found.passed_over.push(PassedOver { source: examined.source, why });
+                }
             }
         }
     }
@@ -170,8 +186,8 @@ impl Search<'_> {
                 _ => None,
             });
             if let Some(own) = own {
-                let text = format!("{source}: its superblock is that of its partition {own}");
-                self.found.passed_over.push(text.into());
+                let why = format!("{source}: its superblock is that of its partition {own}").into();
+                self.found.passed_over.push(PassedOver { source: source.clone(), why });
             }
             own.is_none()
         });

@@ -37,7 +37,7 @@ pub use create::{
 pub use destroy::{ErasedMember, destroy};
 use examine::bitmap_offset;
 pub use examine::{ExaminedPath, FoundSuperblock, examine, look, members_in, raid_partition};
-pub use find::{FoundArrays, find};
+pub use find::{FoundArrays, PassedOver, find};
 pub use source::{MemberPlace, MemberSource};
 pub use status::{ArrayCondition, ArrayStatus, MemberState, MemberStatus, device_text};
 pub use work::{ByteRange, WorkStatus, WrongMember};

@@ -154,8 +154,8 @@ fn waiting_for(guard: &Guard, node: &Node) -> Option<String> {
         .map(MemberSource::of_node)
         .collect();
     let found = mdtools::find(guard, &members?);
-    if let Some(reason) = found.passed_over.first() {
-        return Some(reason.to_string());
+    if let Some(passed) = found.passed_over.first() {
+        return Some(passed.why.to_string());
     }
     if let Some(source) = found.without.first() {
         return Some(format!("{source} has no superblock of the array"));

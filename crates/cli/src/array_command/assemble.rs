@@ -68,8 +68,8 @@ pub(super) fn assemble(output: &Output, arguments: &AssembleArguments) -> Result
     }
     // The paths were named as members of one array: what does not belong is an error, not a
     // finding.
-    if let Some(reason) = found.passed_over.first() {
-        return Err(Failure::usage(reason.clone()));
+    if let Some(passed) = found.passed_over.first() {
+        return Err(Failure::usage(passed.why.clone()));
     }
     if let Some(path) = found.without.first() {
         return Err(Failure::usage(statement!(
@@ -119,10 +119,11 @@ pub(super) fn found(output: &Output, paths: &[std::path::PathBuf]) -> Result<Fou
 
 /// What was found, unless it is nothing.
 fn checked(output: &Output, found: FoundArrays) -> Result<FoundArrays, Failure> {
-    if let ([], Some(reason)) = (&found.groups[..], found.passed_over.first()) {
-        return Err(Failure::failed(reason.clone()));
+    if let ([], Some(passed)) = (&found.groups[..], found.passed_over.first()) {
+        return Err(Failure::failed(passed.why.clone()));
     }
-    found.passed_over.iter().for_each(|reason| output.note(&format!("passed over: {reason}")));
+    let reasons = found.passed_over.iter().map(|passed| &passed.why);
+    reasons.for_each(|reason| output.note(&format!("passed over: {reason}")));
     if found.groups.is_empty() {
         return Err(Failure::failed(statement!(NO_MD_MEMBER, hint = GUESS)));
     }

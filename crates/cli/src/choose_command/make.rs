@@ -157,14 +157,14 @@ pub(super) fn ask_to_erase<'a>(
     if !Questions::can_be_asked() {
         return Ok(host::guard::Consent::default());
     }
+    // Before drives are looked at and anybody can answer: a Ctrl-C that comes first would only tell
+    // a run to stop, and the answer would be waited for.
+    let questions = Questions::new(output)?;
     let erased = ErasedDrive::of(members)?;
     let mut text = say!(ASK_ERASES, what = what);
     for drive in &erased {
         let _ = write!(text, "\n  {}", line(drive));
     }
-    // Before anybody can answer: a Ctrl-C that comes first would only tell a run to stop, and the
-    // answer would be waited for.
-    let questions = Questions::new(output)?;
     escape::err(&text);
     escape::err(&say!(ASK_YES));
     if questions.line()? != "yes" {

@@ -38,9 +38,8 @@ const REQUESTS: u64 = 50_000;
 
 impl Question {
     /// Adds to an answer what the work comes to beside a rebuild and with the write-intent bitmap.
-    /// Nothing where nothing is redundant, and of drives that are
-    /// measured; of a bitmap on flash nothing, for the moments that models run are over before all
-    /// regions were written to once.
+    /// Nothing where nothing is redundant, and of drives that are measured; of a bitmap on flash
+    /// nothing, for the moments that models run are over before all regions were written to once.
     ///
     /// # Errors
     /// As [`Question::plan`], and what a run of it could not do.
@@ -54,9 +53,13 @@ impl Question {
         if stop.load(Ordering::Relaxed) {
             return Ok(());
         }
-        choice.bitmap_ratio = ratio(&run, WITH_BITMAP);
+        let analysis = analyse(&run);
+        let Ok((_, overall)) = of_all_work(&analysis) else { return Ok(()) };
+        // How fast all of the work is then, beside the layout as it was compared.
+        let ratio = |state| Some(overall.score(&configuration(&run, state)?.id)?.ratio);
+        choice.bitmap_ratio = ratio(WITH_BITMAP);
         if let Some(rebuild) = &mut choice.rebuild {
-            rebuild.work_ratio = ratio(&run, REBUILDING);
+            rebuild.work_ratio = ratio(REBUILDING);
         }
         Ok(())
     }
@@ -116,11 +119,4 @@ fn configuration<'a>(
     let is_it =
         |one: &&results::Configuration| is(one, CONSISTENCY, consistency) && is(one, STATE, state);
     run.plan.configurations.iter().find(is_it)
-}
-
-/// How fast all of the work is then, beside the layout as it was compared.
-fn ratio(run: &Run, state: [&str; 2]) -> Option<f64> {
-    let analysis = analyse(run);
-    let (_, overall) = of_all_work(&analysis).ok()?;
-    Some(overall.score(&configuration(run, state)?.id)?.ratio)
 }

@@ -50,6 +50,11 @@ impl Images {
             .collect::<Result<Vec<_>, Error>>()?;
         Ok(Images { regions })
     }
+
+    /// The same of members that are all there.
+    pub(crate) fn of_all(guard: &Guard, sources: &[MemberSource]) -> Result<Images, Error> {
+        Images::of(guard, &sources.iter().cloned().map(Some).collect::<Vec<_>>())
+    }
 }
 
 impl Members for Images {

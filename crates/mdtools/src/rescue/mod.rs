@@ -198,11 +198,10 @@ pub fn rescue(
     let is_alone = pieces.len() == 1;
     let damaged = search.damaged(&pieces);
     let found = find(guard, &pieces);
-    let is_damaged = |text: &Text| {
-        let text = text.english();
-        damaged.iter().any(|(source, _)| text.starts_with(&source.to_string()))
-    };
-    search.report.notes.extend(found.passed_over.iter().filter(|text| !is_damaged(text)).cloned());
+    // What has a damaged superblock is told among the members.
+    let is_damaged = |source: &MemberSource| damaged.iter().any(|(known, _)| known == source);
+    let others = found.passed_over.iter().filter(|one| !is_damaged(&one.source));
+    search.report.notes.extend(others.map(|one| one.why.clone()));
     let mut loose: Vec<MemberSource> = found.without.clone();
     loose.extend(damaged.iter().map(|(source, _)| source.clone()));
     for group in found.outermost() {

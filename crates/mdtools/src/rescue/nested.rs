@@ -140,11 +140,15 @@ impl Groups {
     }
 }
 
+/// Whether an array opens, and holds nothing that is known.
+fn is_blank(array: &RescuedArray) -> bool {
+    array.way.as_ref().is_ok_and(|way| way.holds.is_none())
+}
+
 impl Search<'_> {
     /// Where data begin on these members, by what file systems begin with.
     pub(super) fn beginnings(&self, sources: &[MemberSource]) -> Vec<u64> {
-        let all: Vec<Option<MemberSource>> = sources.iter().cloned().map(Some).collect();
-        let Ok(images) = Images::of(self.guard, &all) else { return Vec::new() };
+        let Ok(images) = Images::of_all(self.guard, sources) else { return Vec::new() };
         let smallest = (0..images.count()).filter_map(|member| images.size_bytes(member)).min();
         let offsets = nested_offsets(smallest.unwrap_or(0), &CONTROLLER_OFFSETS_BYTES);
         beginnings(&images, &offsets)
@@ -152,13 +156,12 @@ impl Search<'_> {
 
     /// The groups that members without superblocks show, where there are several.
     pub(super) fn groups(&self, sources: &[MemberSource]) -> Option<Groups> {
-        let all: Vec<Option<MemberSource>> = sources.iter().cloned().map(Some).collect();
-        let images = Images::of(self.guard, &all).ok()?;
+        let images = Images::of_all(self.guard, sources).ok()?;
         let classes = copies(&images, self.known.seed);
         if classes.len() > 1 && classes.len() < sources.len() {
             return Some(Groups::Mirrors(classes));
         }
-        let sums = |size: usize, but_one: bool| match all.len() % size {
+        let sums = |size: usize, but_one: bool| match sources.len() % size {
             0 => sums(&images, size, but_one, self.known.seed),
             _ => Vec::new(),
         };
@@ -237,8 +240,6 @@ impl Search<'_> {
     /// Arrays that hold nothing that is known, as members of one whose superblocks are lost.
     pub(super) fn over_arrays(&mut self) {
         let is_open = |array: &RescuedArray| array.way.is_ok();
-        let is_blank =
-            |array: &RescuedArray| array.way.as_ref().is_ok_and(|way| way.holds.is_none());
         let blank = self.report.arrays.iter().filter(|array| is_blank(array)).count();
         // The first of a stripe begins with what the whole begins with.
         for (wanted, levels) in
@@ -265,8 +266,6 @@ impl Search<'_> {
         });
         let mut inner: Vec<RescuedArray> = inner.collect();
         inner.iter_mut().for_each(|below| self.look_into(below));
-        let is_blank =
-            |array: &RescuedArray| array.way.as_ref().is_ok_and(|way| way.holds.is_none());
         let (others, rest): (Vec<RescuedArray>, Vec<RescuedArray>) =
             std::mem::take(&mut self.report.arrays).into_iter().partition(is_blank);
         let all = [&inner[..], &others[..]].concat();
@@ -324,8 +323,7 @@ impl Search<'_> {
         sources: &[MemberSource],
         groups: &[Vec<usize>],
     ) -> Option<(RescuedArray, Vec<MemberSource>)> {
-        let all: Vec<Option<MemberSource>> = sources.iter().cloned().map(Some).collect();
-        let images = Images::of(self.guard, &all).ok()?;
+        let images = Images::of_all(self.guard, sources).ok()?;
         let found =
             guess_stripe(&images, groups, self.known, &CONTROLLER_OFFSETS_BYTES, self.go_on);
         let place = |source: &MemberSource| Place::Members(vec![source.clone()]);
