@@ -39,6 +39,7 @@ mod ranges;
 mod record;
 mod rows;
 mod shared;
+mod signalled;
 pub mod sync;
 
 pub use device::{ArrayDevice, MemberAtStart};

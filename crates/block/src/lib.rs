@@ -29,7 +29,7 @@ pub use extents::{Extent, Extents};
 pub use lease::Lease;
 pub use node::{Node, letter_of_byte, path_text, text_path};
 pub use queued::QueuedChannel;
-pub use reactor::{ALIGNMENT_BYTES, Buf, BufMut, Clock, Reactor, RingMissing, Slots, Time};
+pub use reactor::{ALIGNMENT_BYTES, Buf, BufMut, Clock, Reactor, RingMissing, Signal, Slots, Time};
 pub use trace::TracedChannel;
 pub use units::{duration_text, size_text};
 pub use wait::{Claim, OthersWoken, WaitQueue, Waiter};
@@ -413,4 +413,11 @@ pub trait Channel {
 
     /// Requests submitted whose completion has not been polled.
     fn in_flight(&self) -> u32;
+
+    /// For a channel that has something to do only after a submission and when its source has an
+    /// event: what says so. As long as it is off, its owner may leave out polls, but not the one
+    /// after a submission. `None`, as here: each poll may bring something.
+    fn signal(&self) -> Option<Signal> {
+        None
+    }
 }

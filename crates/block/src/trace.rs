@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tracing::level_filters::LevelFilter;
 use tracing::{Level, enabled, trace};
 
-use crate::{Channel, Completion, Node, Request};
+use crate::{Channel, Completion, Node, Request, Signal};
 
 /// What the events of requests are called in a filter: `RAIDLOOM_LOG=request=trace`.
 pub const TARGET: &str = "request";
@@ -146,6 +146,10 @@ impl<C: Channel> Channel for TracedChannel<C> {
     #[inline]
     fn in_flight(&self) -> u32 {
         self.channel.in_flight()
+    }
+
+    fn signal(&self) -> Option<Signal> {
+        self.channel.signal()
     }
 }
 

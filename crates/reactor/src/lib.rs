@@ -661,6 +661,18 @@ fn no_kernel() -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, "there is no kernel I/O on the virtual clock")
 }
 
+/// Whether a [`Source`] has events that were not taken.
+pub struct Signal(Rc<Mailbox>);
+
+impl Signal {
+    /// Whether there is one.
+    #[inline]
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        !self.0.events.borrow().is_empty()
+    }
+}
+
 /// One owner's timers and operations, and the mailbox in which they end.
 pub struct Source {
     reactor: Reactor,
@@ -684,6 +696,12 @@ impl Source {
             token,
             mailbox: Rc::clone(&self.mailbox),
         }));
+    }
+
+    /// What says whether there are events, for one who need not ask the owner otherwise.
+    #[must_use]
+    pub fn signal(&self) -> Signal {
+        Signal(Rc::clone(&self.mailbox))
     }
 
     /// The oldest event that has not been taken.

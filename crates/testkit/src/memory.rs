@@ -18,7 +18,7 @@ use block::{
     Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Op,
     Reactor, Request, Support,
 };
-use reactor::{Buf, Random, Source, derive_seed};
+use reactor::{Buf, Random, Signal, Source, derive_seed};
 
 use crate::crash::Crashable;
 
@@ -423,6 +423,10 @@ impl Channel for MemoryChannel {
 
     fn in_flight(&self) -> u32 {
         self.pending.len() as u32
+    }
+
+    fn signal(&self) -> Option<Signal> {
+        self.longest.map(|_| self.source.signal())
     }
 }
 

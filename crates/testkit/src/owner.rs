@@ -51,6 +51,8 @@ pub(crate) struct Owner {
     pub(crate) depth: u32,
     open: HashMap<u64, LentBuffer>,
     submitted: u64,
+    /// Nothing was submitted since the last poll.
+    is_settled: bool,
     seed: u64,
 }
 
@@ -65,7 +67,7 @@ impl Owner {
             let detail = format!("opening {} at depth {depth}: {error}", device.describe());
             Violation { rule: "C14", detail, seed }
         })?;
-        Ok(Owner { channel, depth, open: HashMap::new(), submitted: 0, seed })
+        Ok(Owner { channel, depth, open: HashMap::new(), submitted: 0, is_settled: true, seed })
     }
 
     pub(crate) fn violation(&self, rule: &'static str, detail: impl Into<String>) -> Violation {
@@ -98,6 +100,7 @@ impl Owner {
             number => number.wrapping_mul(0x9e37_79b9_7f4a_7c15),
         };
         self.submitted += 1;
+        self.is_settled = false;
         let lent = match &op {
             Op::Read { into, .. } => LentBuffer::read(into),
             Op::Write { from, .. } => LentBuffer::written(from),
@@ -114,7 +117,16 @@ impl Owner {
 
     pub(crate) fn poll(&mut self) -> Result<Vec<Completion>, Violation> {
         let mut done = Vec::new();
+        let is_off = self.channel.signal().is_some_and(|signal| !signal.is_on());
+        let brings_nothing = std::mem::replace(&mut self.is_settled, true) && is_off;
         self.channel.poll(&mut done);
+        if brings_nothing && !done.is_empty() {
+            let count = done.len();
+            return Err(self.violation(
+                "C33",
+                format!("{count} completions, though the signal was off and nothing submitted"),
+            ));
+        }
         for completion in &done {
             let returned = match &completion.buffer {
                 ReturnedBuffer::Nothing => LentBuffer::Nothing,

@@ -13,6 +13,7 @@ use crate::member::{Member, MemberSet};
 use crate::part::{Action, Part};
 use crate::queues::Queues;
 use crate::shared::ArrayCore;
+use crate::signalled::SignalledChannel;
 
 /// No command of the batch goes to the member yet.
 pub(super) const NO_DRAFT: u32 = u32::MAX;
@@ -71,7 +72,7 @@ impl HeldWrite {
 pub(super) struct MemberQueue {
     /// The member whose channel it is; `None` for an empty slot.
     pub(super) member: Option<Arc<Member>>,
-    channel: Box<dyn Channel>,
+    channel: SignalledChannel,
     pub(super) max_request_bytes: u64,
     /// Where the array's data begin on the device, in bytes.
     pub(super) data_offset: u64,
@@ -87,7 +88,7 @@ impl MemberQueue {
     fn unused(member: Option<Arc<Member>>) -> MemberQueue {
         MemberQueue {
             member,
-            channel: Box::new(AbsentMember::default()),
+            channel: SignalledChannel::over(Box::new(AbsentMember::default())),
             max_request_bytes: u64::from(u32::MAX),
             data_offset: 0,
             in_flight: 0,
@@ -101,7 +102,7 @@ impl MemberQueue {
         let max_request_bytes = u64::from(member.device.info().max_request_bytes);
         Ok(MemberQueue {
             member: Some(Arc::clone(member)),
-            channel,
+            channel: SignalledChannel::over(channel),
             max_request_bytes,
             data_offset: member.data_offset,
             ..MemberQueue::unused(None)

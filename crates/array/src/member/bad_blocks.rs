@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use block::{Channel, Completion, Device, Error, ErrorKind, Info, Node, Reactor, Request};
+use block::{Channel, Completion, Device, Error, ErrorKind, Info, Node, Reactor, Request, Signal};
 use words::statement;
 
 use crate::catalogue;
@@ -144,5 +144,9 @@ impl Channel for BadBlocksChannel {
 
     fn in_flight(&self) -> u32 {
         self.below.in_flight() + self.refused.len() as u32
+    }
+
+    fn signal(&self) -> Option<Signal> {
+        self.below.signal()
     }
 }

@@ -1,11 +1,12 @@
 //! What a channel writes metadata with: channels of its own onto the whole members, opened when
 //! they are first needed.
 
-use block::{Channel, Completion, Error, Op, Request};
+use block::{Completion, Error, Op, Request};
 use reactor::{Buf, Reactor};
 
 use super::state::Metadata;
 use super::update::MetadataUpdate;
+use crate::signalled::SignalledChannel;
 
 /// The tag of an update's command; those of logs are one more than their piece.
 const UPDATE: u64 = 0;
@@ -15,7 +16,7 @@ const DEPTH: u32 = 2;
 /// Channels onto the devices with metadata, and the update under way.
 #[derive(Default)]
 pub(crate) struct MetadataChannels {
-    channels: Vec<Option<Box<dyn Channel>>>,
+    channels: Vec<Option<SignalledChannel>>,
     in_flight: Vec<u32>,
     /// Commands of devices whose channel could not be opened.
     refused: Vec<(usize, u64, Error)>,
@@ -97,7 +98,7 @@ impl MetadataChannels {
         let channel = &mut self.channels[device];
         if channel.is_none() {
             match metadata.device(device).open(DEPTH, reactor) {
-                Ok(opened) => *channel = Some(opened),
+                Ok(opened) => *channel = Some(SignalledChannel::over(opened)),
                 Err(error) => return self.refused.push((device, tag, error)),
             }
         }

@@ -58,7 +58,8 @@ pub struct MetadataWriter {
     /// By so many events the superblocks have to go up.
     events_due: u32,
     is_stopping: bool,
-    /// What all of it was like when there was nothing to do, where that can be told.
+    /// What all of it was like when there was nothing to do but to wait for the members' answers,
+    /// where that can be told.
     quiet: Option<QuietState>,
 }
 
@@ -122,9 +123,14 @@ impl MetadataWriter {
                 _ => self.waits_for_fence = false,
             }
         }
-        // It is asked after every wait, thousands of times between two updates.
+        // It is asked after every wait, thousands of times between two updates, and hundreds while
+        // one is on its way to the members.
         if is_quiet && self.quiet.is_some() && self.quiet == self.quiet_state() {
-            return self.channels.poll_idle(&mut Vec::new());
+            let sent = self.channels.sent;
+            self.channels.poll(self.shared.metadata(), &self.reactor, &mut self.ended);
+            if self.ended.is_empty() && self.channels.sent == sent {
+                return self.channels.poll_idle(&mut Vec::new());
+            }
         }
         loop {
             let sent = self.channels.sent;
@@ -152,7 +158,9 @@ impl MetadataWriter {
         }
         self.channels.poll_idle(&mut Vec::new());
         self.set_timers();
-        let waits = self.is_stopping || self.round_is_due || self.events_due > 0 || self.is_busy();
+        // Until an update has ended, nothing else is composed.
+        let is_due = !self.channels.has_update() && (self.round_is_due || self.events_due > 0);
+        let waits = self.is_stopping || is_due || self.looks.is_busy();
         self.quiet = if waits || !self.may_rest() { None } else { self.quiet_state() };
     }
 

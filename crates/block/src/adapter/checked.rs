@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use reactor::{Buf, BufMut, Reactor};
+use reactor::{Buf, BufMut, Reactor, Signal};
 
 use crate::{
     Channel, Completion, Device, Error, Extents, Info, Lease, Node, Op, Request, ReturnedBuffer,
@@ -171,5 +171,9 @@ impl Channel for CheckedChannel {
 
     fn in_flight(&self) -> u32 {
         self.below.in_flight()
+    }
+
+    fn signal(&self) -> Option<Signal> {
+        self.below.signal()
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use reactor::Reactor;
+use reactor::{Reactor, Signal};
 
 use crate::{
     Channel, Completion, Device, Error, ErrorKind, Extents, Info, Lease, Node, Op, Request,
@@ -197,5 +197,9 @@ impl Channel for CountedChannel {
 
     fn in_flight(&self) -> u32 {
         self.below.in_flight()
+    }
+
+    fn signal(&self) -> Option<Signal> {
+        self.below.signal()
     }
 }

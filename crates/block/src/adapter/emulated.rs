@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use reactor::{Buf, BufMut, Reactor};
+use reactor::{Buf, BufMut, Reactor, Signal};
 
 use crate::{
     Channel, Completion, Device, DiscardSupport, Error, Extents, Info, Lease, Node, Op, Request,
@@ -237,5 +237,9 @@ impl Channel for EmulatedChannel {
 
     fn in_flight(&self) -> u32 {
         (self.running.len() + self.refused.len()) as u32
+    }
+
+    fn signal(&self) -> Option<Signal> {
+        self.below.signal()
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use block::{Buf, BufMut, Channel, Completion, Error, ErrorKind, Op, Request, ReturnedBuffer};
-use reactor::{Event, Outcome, RingFile, Slots, Source};
+use reactor::{Event, Outcome, RingFile, Signal, Slots, Source};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 use words::{Message, statement};
@@ -409,6 +409,10 @@ impl Channel for FileChannel {
 
     fn in_flight(&self) -> u32 {
         u32::try_from(self.running.len() + self.answered.len()).unwrap_or(u32::MAX)
+    }
+
+    fn signal(&self) -> Option<Signal> {
+        Some(self.source.signal())
     }
 }
 

@@ -26,7 +26,7 @@ use block::{
     Blocking, Channel, Clock, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Node, Op,
     Reactor, Request, SECTOR_BYTES, Support, Time, TracedChannel, size_text,
 };
-use reactor::{Slots, Source, TimerAction};
+use reactor::{Signal, Slots, Source, TimerAction};
 
 use super::machine::Machine;
 use super::notes::MediaNote;
@@ -659,6 +659,10 @@ impl Channel for ModelChannel {
 
     fn in_flight(&self) -> u32 {
         self.in_flight
+    }
+
+    fn signal(&self) -> Option<Signal> {
+        Some(self.source.signal())
     }
 }
 

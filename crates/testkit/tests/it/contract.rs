@@ -242,6 +242,31 @@ fn in_flight_counts_until_poll() {
     }
 }
 
+/// C33: As long as the signal of a channel that has one is off, and nothing was submitted since the
+/// last poll, a poll does nothing and may be left out.
+#[test]
+fn polls_may_be_left_out_while_the_signal_is_off() {
+    let reactor = Reactor::virtual_clock();
+    let mut channel = slow(able()).open(8, &reactor).unwrap();
+    let signal = channel.signal().unwrap();
+    (0..8).for_each(|tag| channel.submit(Request::new(tag, read(tag))));
+    let mut done = Vec::new();
+    channel.poll(&mut done);
+    let mut left_out = 0;
+    while done.len() < 8 {
+        if signal.is_on() {
+            let before = done.len();
+            channel.poll(&mut done);
+            assert!(done.len() > before && !signal.is_on());
+        } else {
+            left_out += 1;
+            assert_eq!(reactor.wait(None).unwrap(), WakeReason::Events);
+        }
+    }
+    assert!(left_out > 0);
+    assert!(Memory::with(able()).open(1, &reactor).unwrap().signal().is_none());
+}
+
 /// C11: `poll` never waits, and a virtual clock moves only in `Reactor::wait`. C12: An owner polls
 /// before it waits: a completion that needs neither the kernel nor time wakes no owner, but
 /// whatever is in flight after a `poll` that returned nothing does.

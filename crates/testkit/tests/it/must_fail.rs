@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use block::{
     Buf, BufMut, Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Extents, Info,
-    Node, Op, Reactor, Request, ReturnedBuffer, Support,
+    Node, Op, Reactor, Request, ReturnedBuffer, Signal, Support,
 };
+use reactor::Source;
 use testkit::crash::{self, Crashable, Options, Rig};
 use testkit::model::{self, Load};
 use testkit::{Fault, Memory, Violation, conformance, golden};
@@ -52,6 +53,8 @@ enum Mistake {
     ZeroesTooFar,
     /// Counts requests wrongly.
     Miscounts,
+    /// Has a signal that is never on.
+    SilentSignal,
     /// Takes requests that reach past the end.
     ClampsRange,
     /// Refuses with the wrong kind of error.
@@ -100,6 +103,7 @@ impl Device for Mistaken {
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         Ok(Box::new(MistakenChannel {
             below: self.below.open(depth, reactor)?,
+            silent: reactor.source(),
             info: self.info.clone(),
             mistake: self.mistake,
             depth,
@@ -114,6 +118,8 @@ impl Device for Mistaken {
 
 struct MistakenChannel {
     below: Box<dyn Channel>,
+    /// Without an event, ever.
+    silent: Source,
     info: Info,
     mistake: Mistake,
     depth: u32,
@@ -274,6 +280,9 @@ impl Channel for MistakenChannel {
             count + u32::from(self.forgot())
         }
     }
+    fn signal(&self) -> Option<Signal> {
+        (self.mistake == Mistake::SilentSignal).then(|| self.silent.signal())
+    }
 }
 
 impl MistakenChannel {
@@ -348,6 +357,9 @@ fn the_conformance_suite_finds_each_mistake_and_names_the_sentence() {
         assert!(rules.contains(&found.rule), "{mistake:?} was found as {found}");
         assert_eq!(found.seed, 1, "the seed that replays it");
     }
+    // Memory that takes no time answers at the poll after a submission.
+    let slow = || memory().delayed(9, Duration::from_micros(300));
+    assert_eq!(conformance_of(slow, Mistake::SilentSignal).rule, "C33");
 }
 
 #[test]
