@@ -239,11 +239,15 @@ fn times(ratio: f64, bounds: Option<Bounds>) -> String {
 /// What another scheme has more or less of.
 fn against(pick: &Layout, rival: &Rival, is_detailed: bool) -> String {
     let more = size(rival.more_bytes.unsigned_abs());
-    let mut parts = vec![match rival.more_bytes {
+    // Of drives of several sizes, as many as make the most of the smallest.
+    let count = rival.layout.drives;
+    let mut parts: Vec<String> =
+        (count != pick.drives).then(|| say!(CHOICE_RIVAL_DRIVES, count = count)).into_iter().collect();
+    parts.push(match rival.more_bytes {
         0 => say!(CHOICE_SAME_SPACE),
         1.. => say!(CHOICE_MORE_SPACE, size = more),
         _ => say!(CHOICE_LESS_SPACE, size = more),
-    }];
+    });
     let is_other = rival.layout.survives != pick.survives;
     parts.extend(is_other.then(|| survival(&rival.layout)));
     let speed = times(rival.ratio, rival.interval);

@@ -634,6 +634,7 @@ words::catalogue! {
     CHOICE_STAND_INS: "modelled, the drives themselves were not run", "モデル(ドライブ自体は未測定)";
     CHOICE_ON_FILES: "measured on files of one folder", "1 つのフォルダー内のファイルで測定";
     CHOICE_AS_MODEL: "{count} x {title} (run as {model})", "{count} x {title}({model} として計算)";
+    CHOICE_RIVAL_DRIVES: "{count} drives", "ドライブ {count} 台";
     CHOICE_SAME_SPACE: "same space", "容量は同じ";
     CHOICE_MORE_SPACE: "{size} more space", "容量は {size} 多い";
     CHOICE_LESS_SPACE: "{size} less space", "容量は {size} 少ない";
