@@ -83,6 +83,66 @@ words::catalogue! {
         "自身の記録は {is}(dev_number {number})、{newest_name} の記録は {known} です(dev_roles)";
     REPLACEMENT_UNFINISHED: "is a replacement for member {role} that was not finished (feature_map)",
         "メンバー {role} の交換用で、完了していません(feature_map)";
+    // What is wrong with md's structures.
+    PROBLEM: "md {structure}: {field} (byte {offset}) is {found}, expected {expected}",
+        "md の {structure}: {field}(バイト {offset})が {found} です。正しくは {expected}";
+    SUPERBLOCK_BYTES: "{bytes} bytes", "{bytes} バイト";
+    SO_MANY_SECTORS: "{sectors} sectors", "{sectors} セクター";
+    AT_LEAST: "at least {least}", "{least} 以上";
+    AT_MOST: "at most {most}", "{most} 以下";
+    AT_MOST_BYTES: "at most {bytes} bytes", "{bytes} バイト以下";
+    AT_MOST_MEMBERS: "at most {most} members in all", "全部で {most} 台以下";
+    AT_MOST_DATA_SIZE: "at most data_size, {most}", "data_size({most})以下";
+    AT_LEAST_FOR: "at least {least} for {level}", "{level} では {least} 以上";
+    FROM_TO: "{from} to {to}", "{from}〜{to}";
+    BELOW: "below {end}", "{end} 未満";
+    BELOW_FIELD: "below {field}, {end}", "{field}({end})未満";
+    VERSION_4_TO_6: "4, 5 or 6", "4、5、6 のいずれか";
+    VERSION_4_ALONE: "4, the only one that works without cluster or newer kernel",
+        "4(クラスターや新しいカーネルなしで使える唯一のもの)";
+    VERSION_0: "0.90, or 0.91 in a reshape", "0.90、リシェイプ中は 0.91";
+    POWER_OF_TWO: "a power of two, at least {least}", "{least} 以上の 2 の累乗";
+    EVENTS_OF_SUPERBLOCK: "the superblock's, {events}, or one more", "スーパーブロックの {events} か、それに 1 を足したもの";
+    MISSED_NOTHING: "a bitmap that missed nothing", "漏れのないビットマップ";
+    LARGER_REGIONS: "larger regions: there is room for {bytes} bytes", "より大きな領域(空きは {bytes} バイト)";
+    PLACE_SHIFTED: "a place on the member, shifted by {shift}", "{shift} ビットずらしたメンバー上の位置";
+    WHOLE_UNITS: "whole units of {unit} sectors", "{unit} セクターの倍数";
+    MORE_RUNS: "more runs", "それを超える区間";
+    WHERE_IT_WAS_READ: "sector {sector}, where it was read", "読み込んだ位置のセクター {sector}";
+    KNOWN_ROLE: "a known role", "既知の役割";
+    MULTIPLE_OF_8: "a multiple of 8 sectors", "8 セクターの倍数";
+    POWER_OF_8: "a power of two, at least 8 sectors", "8 セクター以上の 2 の累乗";
+    LAYOUT_OF: "a layout of {level}", "{level} のレイアウト";
+    SECTORS_FROM: "{sectors} sectors from sector {from}", "セクター {from} から {sectors} セクター";
+    NO_MORE_THAN_MEMBER: "no more than the member has, {sectors}", "メンバーのセクター数 {sectors} 以下";
+    FROM_SUPERBLOCK: "{sectors} sectors from the superblock", "スーパーブロックから {sectors} セクター";
+    WITHIN_MEMBER: "within the member", "メンバーの範囲内";
+    OUTSIDE_SUPERBLOCK: "outside the superblock", "スーパーブロックの外";
+    OUTSIDE_DATA: "outside the data", "データの外";
+    COPIES_OF_EACH_KIND: "1 to 255 copies of each kind", "各種類 1〜255 個の複製";
+    MORE_COPIES_THAN_MEMBERS: "{copies} copies on {members} members; a member holds one at most",
+        "{members} 台に複製 {copies} 個(1 台に 1 個まで)";
+    OFFSET_NEEDS_MULTIPLE: "with `offset`, {near} near copies need a multiple of {near} members, not {members}",
+        "`offset` では near の複製 {near} 個にメンバー数が {near} の倍数必要({members} 台)";
+    RESHAPE_CHUNK: "a chunk of {sectors} sectors (new_chunk)", "チャンク {sectors} セクター(new_chunk)";
+    RESHAPE_LAYOUT: "a layout of {code} (new_layout)", "レイアウト {code}(new_layout)";
+    RESHAPE_LAYOUT_EXPECTED: "the layout {layout} (new_layout), expected {expected}",
+        "レイアウト {layout}(new_layout、正しくは {expected})";
+    RESHAPE_OF_LEVEL: "the reshape is to make {new} (new_level) of {level}",
+        "{level} から {new}(new_level)へのリシェイプです";
+    NO_RESHAPE_OF_LEVEL: "{level} has no reshape that raidloom knows", "{level} のリシェイプには対応していません";
+    RESHAPE_MEMBERS: "the reshape has a shape of {members} members (delta_disks {delta})",
+        "リシェイプのメンバー数が {members} です(delta_disks {delta})";
+    RESHAPE_HAS: "the reshape has {what}", "リシェイプの値が不正です: {what}";
+    RESHAPE_NOT_FOLLOWED: "the reshape changes layout or chunk of {level} (new_layout, new_chunk), which raidloom does not follow",
+        "{level} のレイアウトかチャンクを変えるリシェイプ(new_layout、new_chunk)で、対応していません";
+    SIZE_IS: "size is {sectors} sectors", "size が {sectors} セクターです";
+
+    START_READY: "ready", "起動できます";
+    START_READ_ONLY: "read-only", "読み取り専用";
+    START_READ_ONLY_OR_FORCE: "read-only, or needs --force", "読み取り専用、または --force が必要";
+    START_NEEDS_FORCE: "needs --force", "--force が必要";
+    START_REFUSED: "refused", "起動できません";
     OLD_COPY: "it was last updated {seconds} s before {newest_name} (utime), though its events do not say so: it is an old copy",
         "イベントからはわかりませんが、最終更新が {newest_name} より {seconds} 秒前です(utime)。古い写しです";
     MAY_BE_OLDER: "{name}: {older}, and what it holds may be older than the rest",
@@ -206,6 +266,8 @@ words::catalogue! {
     // Requests and syncs.
     LOST_BEFORE: "{length} bytes at {offset}: some of it was lost before and has not been written since",
         "{offset} から {length} バイト: 一部が以前に失われ、その後書き込まれていません";
+    MANY_UNREADABLE: "more than {most} places of it could not be read",
+        "読み込めない箇所が {most} 箇所を超えました";
     NEVER_ANSWERED: "a write was never answered", "書き込みに応答がありませんでした";
     MEMBER_NOT_THERE: "the member is not there", "メンバーがありません";
     NO_REDUNDANCY_TO_REBUILD: "the array has no redundancy to rebuild a member from",

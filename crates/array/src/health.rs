@@ -7,7 +7,6 @@
 //! that its bad-block log names.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -15,6 +14,7 @@ use std::time::Duration;
 
 use block::ErrorKind;
 use reactor::Ringer;
+use words::Text;
 
 use crate::member::{Member, MemberSet, MemberState, Snapshot, missing_name, name};
 use crate::ranges::Ranges;
@@ -78,7 +78,7 @@ struct Slot {
     recovery: Option<Recovery>,
     read_errors: ReadErrors,
     /// The error for which the member became faulty; `None` where it was failed on request.
-    cause: Option<String>,
+    cause: Option<Text>,
     /// Reads and writes go to the old device, and writes also to this new one.
     replacement: Option<Arc<Member>>,
 }
@@ -293,7 +293,7 @@ impl Health {
         &self,
         number: usize,
         member: Option<&Arc<Member>>,
-        cause: Option<&dyn fmt::Display>,
+        cause: Option<Text>,
         may_go: impl FnOnce(&MemberSet) -> bool,
     ) -> bool {
         let mut state = self.state();
@@ -309,7 +309,7 @@ impl Health {
         }
         let slot = &mut state.slots[number];
         (slot.is_faulty, slot.recovery) = (true, None);
-        slot.cause = cause.map(ToString::to_string);
+        slot.cause = cause;
         // The replacement lacks what was not copied yet: it can serve as a spare.
         let replacement = slot.replacement.take();
         state.spares.splice(0..0, replacement);
@@ -319,11 +319,11 @@ impl Health {
 
     /// Notes that a member of an array without redundancy is gone. What requests go to does not
     /// change by it.
-    pub(crate) fn note_gone(&self, number: usize, cause: &dyn fmt::Display) {
+    pub(crate) fn note_gone(&self, number: usize, cause: Text) {
         let mut state = self.state();
         let slot = &mut state.slots[number];
         if !slot.is_gone {
-            (slot.is_gone, slot.cause) = (true, Some(cause.to_string()));
+            (slot.is_gone, slot.cause) = (true, Some(cause));
             self.noted();
         }
     }
@@ -615,11 +615,11 @@ mod tests {
     #[test]
     fn a_member_that_is_gone_without_redundancy_shows_and_is_asked_all_the_same() {
         let health = slots(2);
-        health.note_gone(1, &"no answer");
-        health.note_gone(1, &"later");
+        health.note_gone(1, "no answer".into());
+        health.note_gone(1, "later".into());
         let snapshot = health.snapshot();
         assert_eq!(snapshot.members, [MemberState::InSync, MemberState::Faulty]);
-        assert_eq!(snapshot.causes[1].as_deref(), Some("no answer"));
+        assert_eq!(snapshot.causes[1], Some("no answer".into()));
         assert_eq!((health.generation(), health.absent().count()), (0, 0), "plans are as before");
     }
 

@@ -1,11 +1,10 @@
 //! What all channels of an array share, and whatever else acts on it.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use block::{Error, ErrorKind, Info};
-use words::Message;
+use words::{Message, Text};
 
 use crate::catalogue;
 use crate::health::Health;
@@ -72,11 +71,11 @@ impl ArrayCore {
         let may_go = |after: &MemberSet| {
             !self.traits.keeps_last_copy || is_gone || self.level.holds_all(after).is_ok()
         };
-        self.fail_member(slot, member, Some(error), may_go)
+        self.fail_member(slot, member, Some(error.text()), may_go)
     }
 
     /// Makes a member faulty unless data would be lost by it; whether it is now.
-    pub(crate) fn fail_on_request(&self, slot: usize, cause: Option<&dyn fmt::Display>) -> bool {
+    pub(crate) fn fail_on_request(&self, slot: usize, cause: Option<Text>) -> bool {
         self.fail_member(slot, None, cause, |missing| {
             self.traits.is_redundant && self.level.holds_all(missing).is_ok()
         })
@@ -87,7 +86,7 @@ impl ArrayCore {
         &self,
         slot: usize,
         member: Option<&Arc<Member>>,
-        cause: Option<&dyn fmt::Display>,
+        cause: Option<Text>,
         may_go: impl FnOnce(&MemberSet) -> bool,
     ) -> bool {
         let is_out = self.health.fail(slot, member, cause, may_go);
@@ -124,7 +123,7 @@ impl ArrayCore {
     /// Notes that a member is gone where the array does not go on without it.
     pub(crate) fn note_gone(&self, slot: usize, error: &Error) {
         if !self.traits.is_redundant && error.kind() == ErrorKind::Gone {
-            self.health.note_gone(slot, error);
+            self.health.note_gone(slot, error.text());
         }
     }
 }

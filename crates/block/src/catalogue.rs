@@ -18,5 +18,6 @@ words::catalogue! {
     IS_THERE: "{system}", "すでにあります: {system}";
     NO_MEMORY: "{system}", "メモリーが足りません: {system}";
     CONNECTION_REFUSED: "{system}", "接続が拒否されました: {system}";
+    A_BELL_FOR: "a bell for {what}", "{what}のための通知";
     INVALID_ARGUMENT: "{system}", "引数が無効です: {system}";
 }

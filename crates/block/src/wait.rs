@@ -16,8 +16,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use reactor::{Clock, Reactor, Ringer};
+use words::{Text, statement};
 
 use crate::Error;
+use crate::catalogue;
 
 /// Where a channel finds which of its requests may go on, by the number that it gave them.
 #[derive(Debug)]
@@ -39,13 +41,11 @@ impl Waiter {
     ///
     /// # Errors
     /// The kernel's, for a bell.
-    pub fn on(reactor: &Reactor, what: &str) -> Result<Arc<Waiter>, Error> {
+    pub fn on(reactor: &Reactor, what: impl Into<Text>) -> Result<Arc<Waiter>, Error> {
         let ringer = match reactor.clock() {
-            Clock::Wall => Some(
-                reactor
-                    .ringer()
-                    .map_err(|error| Error::from_io(format!("a bell for {what}"), error))?,
-            ),
+            Clock::Wall => Some(reactor.ringer().map_err(|error| {
+                Error::from_io(statement!(catalogue::A_BELL_FOR, what = what), error)
+            })?),
             Clock::Virtual => None,
         };
         Ok(Waiter::new(ringer))

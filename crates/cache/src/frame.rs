@@ -7,13 +7,16 @@
 //! ```
 
 use block::{Error, ErrorKind};
+use words::{Message, Text, statement};
+
+use crate::catalogue;
 
 /// The superblock proper; the rest of its block is zero.
 const SUPERBLOCK_BYTES: usize = 512;
 const CHECKSUM_AT: usize = 508;
 
-pub(crate) fn corrupt(text: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Corrupt, text.into())
+pub(crate) fn corrupt(text: impl Into<Text>) -> Error {
+    Error::new(ErrorKind::Corrupt, text)
 }
 
 pub(crate) fn word(bytes: &[u8], at: usize) -> u32 {
@@ -29,9 +32,9 @@ pub(crate) struct Frame {
     pub(crate) magic: &'static [u8; 16],
     pub(crate) version: u32,
     /// What it is called in a message, with its article.
-    pub(crate) name: &'static str,
+    pub(crate) name: Message,
     /// Said when the magic is another.
-    pub(crate) foreign: &'static str,
+    pub(crate) foreign: Message,
     /// Where the stack text of the device below stands. Numbers of 8 bytes stand between 32 and
     /// here.
     pub(crate) name_at: usize,
@@ -69,15 +72,12 @@ impl Frame {
             return Err(Error::new(ErrorKind::Refused, self.foreign));
         }
         if word(block, CHECKSUM_AT) != crc32c::crc32c(&block[..CHECKSUM_AT]) {
-            return Err(corrupt("the superblock's checksum is wrong"));
+            return Err(corrupt(catalogue::CHECKSUM_WRONG));
         }
         if word(block, 16) != self.version {
-            let text = format!(
-                "{} of version {}; this raidloom knows version {}",
-                self.name,
-                word(block, 16),
-                self.version
-            );
+            let (found, known) = (word(block, 16), self.version);
+            let message = catalogue::OTHER_CACHE_VERSION;
+            let text = statement!(message, name = self.name, found = found, known = known);
             return Err(Error::new(ErrorKind::Refused, text));
         }
         Ok(Some(

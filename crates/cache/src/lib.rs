@@ -9,6 +9,7 @@
 //! and which goes next, by one of the policies of [`PolicyKind`]) and [`Admission`] (what comes in
 //! at all).
 
+mod catalogue;
 mod device_check;
 mod frame;
 mod layer;

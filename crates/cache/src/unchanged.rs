@@ -13,8 +13,10 @@
 //! delta is drawn in `docs/formats/overlay.md`.
 
 use block::{Blocking, BufMut, Device, Error, ErrorKind};
+use words::Message;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
+use crate::catalogue;
 use crate::frame::{long, word};
 
 /// What is known of one file or disk besides its data. The numbers are compared and mean nothing by
@@ -85,10 +87,10 @@ impl Facts {
 pub(crate) enum Answer {
     Unchanged,
     /// Nothing speaks against it, and nothing proves it.
-    Unknown(String),
-    Changed(String),
+    Unknown(Message),
+    Changed(Message),
     /// It is another one, or its data are others and nothing says that it is the same one.
-    Another(String),
+    Another(Message),
 }
 
 /// What was known of the device below at some time: it lies beside the superblock.
@@ -201,21 +203,13 @@ pub(crate) fn compare(then: Option<&Witness>, now: &Facts, samples_agree: Option
         {
             Answer::Unchanged
         }
-        (Some(false), Answer::Unchanged) => Answer::Unknown(
-            "reads otherwise than it did, though nobody has written to it: a place could not be \
-            read then or cannot be now"
-                .to_owned(),
-        ),
-        (Some(false), Answer::Unknown(_)) if is_known(then) => Answer::Changed(
-            "was written to in \
-            the meantime"
-                .to_owned(),
-        ),
-        (Some(false), Answer::Unknown(_) | Answer::Another(_)) => Answer::Another(
-            "holds other data: it is another device, or somebody has written to it \
-                in the meantime"
-                .to_owned(),
-        ),
+        (Some(false), Answer::Unchanged) => Answer::Unknown(catalogue::READS_OTHERWISE),
+        (Some(false), Answer::Unknown(_)) if is_known(then) => {
+            Answer::Changed(catalogue::WAS_WRITTEN_TO)
+        }
+        (Some(false), Answer::Unknown(_) | Answer::Another(_)) => {
+            Answer::Another(catalogue::HOLDS_OTHER_DATA)
+        }
         (_, answer) => answer,
     }
 }
@@ -233,9 +227,7 @@ fn by_facts(then: &[LeafFacts], now: &[LeafFacts]) -> Answer {
         leaf.is_array() && then.iter().any(|before| before.identity == leaf.identity)
     };
     if knows_arrays && !now.iter().any(is_same_array) {
-        return Answer::Another(
-            "is not the array that it was (its UUID is another one)".to_owned(),
-        );
+        return Answer::Another(catalogue::ANOTHER_ARRAY);
     }
     let (mut found, mut same, mut strange) = (0, 0, 0);
     for (place, leaf) in now.iter().enumerate() {
@@ -250,28 +242,25 @@ fn by_facts(then: &[LeafFacts], now: &[LeafFacts]) -> Answer {
         };
         found += usize::from(leaf.identity != 0);
         if before.epoch == EVENTS_AT_LEAST && leaf.is_array() && leaf.state < before.state {
-            let text = "is an older state of the array: its events are fewer than they were";
-            return Answer::Changed(text.to_owned());
+            return Answer::Changed(catalogue::OLDER_STATE);
         }
         let comparable = before.state != 0 && leaf.state != 0 && before.epoch == leaf.epoch;
         if comparable && before.state != leaf.state {
-            return Answer::Changed("was written to in the meantime".to_owned());
+            return Answer::Changed(catalogue::WAS_WRITTEN_TO);
         }
         same += usize::from(comparable);
     }
     let had_names = then.iter().any(|before| before.identity != 0);
     if found == 0 && strange > 0 && had_names {
-        Answer::Another("is another file or disk, or was moved or copied".to_owned())
+        Answer::Another(catalogue::ANOTHER_DEVICE)
     } else if same == now.len() && same == then.len() && same > 0 {
         Answer::Unchanged
     } else if found > 0 && found < then.len().max(now.len()) {
-        Answer::Unknown("has not all the members that it had".to_owned())
+        Answer::Unknown(catalogue::MEMBERS_MISSING)
     } else if found > 0 {
-        Answer::Unknown(
-            "is the same, but nothing tells whether it was written to in the meantime".to_owned(),
-        )
+        Answer::Unknown(catalogue::SAME_BUT_UNTOLD)
     } else {
-        Answer::Unknown("cannot be told from another one".to_owned())
+        Answer::Unknown(catalogue::CANNOT_BE_TOLD)
     }
 }
 

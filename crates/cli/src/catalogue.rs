@@ -16,6 +16,10 @@ macro_rules! statement {
 }
 pub(crate) use statement;
 
+mod results;
+
+pub(crate) use results::*;
+
 words::catalogue! {
     untranslated: ["(md)"];
     // check.
@@ -495,7 +499,7 @@ words::catalogue! {
 
     // What verbs refuse.
     OVERLAY_FOLDER: "it is no folder", "フォルダーではありません";
-    NO_MD_SUPERBLOCK: "no md superblock of version {hint} on it; {version}",
+    NO_MD_SUPERBLOCK: "no md superblock of version {version} on it; {hint}",
         "{version} の md スーパーブロックがありません。{hint}";
     DIFFERENT_ARRAYS: "{arrays} are of different arrays; --scan shows both",
         "{arrays} は別々のアレイのものです。両方を見るには --scan を使ってください";

@@ -8,8 +8,9 @@ use results::claim::{Answer, Invalid};
 use results::compare::{Aspect, CellChange, Changes, ReferenceCell, RunDifference, compare};
 use results::types::BetterDirection;
 use serde_json::{Value, json};
+use words::{Message, Text};
 
-use crate::catalogue::{self, statement};
+use crate::catalogue::{self, say, statement};
 use crate::failure::Failure;
 use crate::limits::{Limits, Verdict, name};
 use crate::output::{Output, figure, seconds, table};
@@ -80,26 +81,25 @@ pub(crate) fn compare_runs(output: &Output, arguments: &CompareArguments) -> Res
     let (first, second) = (read(&arguments.first)?, read(&arguments.second)?);
     let margin = margin.unwrap_or(first.plan.margin);
     let changes = compare(&first, &second, margin, beside.as_ref());
+    let notes: Vec<Text> = changes.notes.iter().map(report::comparison_note).collect();
     if changes.cells.is_empty() {
-        let why = if changes.notes.is_empty() {
-            String::new()
+        let why = if notes.is_empty() {
+            Text::default()
         } else {
-            format!(": {}", changes.notes.join("; "))
+            Text::from(": ").and(Text::joined(&notes, "; "))
         };
-        let beside = match &arguments.beside {
-            Some(text) => format!(
-                " that can be judged beside `{text}`, which has to be one configuration of either run"
-            ),
-            None => String::new(),
-        };
+        let beside = arguments
+            .beside
+            .as_ref()
+            .map_or_else(Text::default, |text| statement!(COMMON_BESIDE, reference = text));
         return Err(Failure::usage(statement!(NO_COMMON_CELL, beside = beside, why = why)));
     }
     refuse_unless_allowed(&changes.differing, &arguments.allow)?;
     let verdict = limits.judge(&changes)?;
     if output.json {
-        output.document(&document(arguments, &changes, &verdict))?;
+        output.document(&document(arguments, &changes, &notes, &verdict))?;
     } else {
-        changes.notes.iter().for_each(|note| output.note(note));
+        notes.iter().for_each(|note| output.note(note));
         common(&changes).iter().for_each(|note| output.note(note));
         verdict.note().iter().for_each(|note| output.note(note));
         output.result(&text(&changes))?;
@@ -124,28 +124,30 @@ fn beside(text: &str) -> ReferenceCell {
 fn common(changes: &Changes) -> Option<String> {
     if let Some(settings) = &changes.beside {
         let values: Vec<&str> = settings.values().map(String::as_str).collect();
-        return Some(format!(
-            "each cell is judged beside {}: what changed there as well is not in the ratios",
-            values.join(" ")
-        ));
+        return Some(say!(JUDGED_BESIDE, reference = values.join(" ")));
     }
     let shift = changes.common_shift?;
     let share = |change: f64| format!("{:+.1}", 100.0 * change);
     let figures = match shift.cells == shift.of {
-        true => "all figures".to_owned(),
-        false => format!("{} of {} figures", shift.cells, shift.of),
+        true => say!(ALL_FIGURES),
+        false => say!(SO_MANY_FIGURES, count = shift.cells, of = shift.of),
     };
-    Some(format!(
-        "{figures} {} % ({} to {} %): the machine, or whatever else all configurations share; \
-        --beside baseline judges what changed besides",
-        share(shift.change),
-        share(shift.interval.low),
-        share(shift.interval.high)
+    Some(say!(
+        COMMON_SHIFT,
+        figures = figures,
+        change = share(shift.change),
+        low = share(shift.interval.low),
+        high = share(shift.interval.high),
     ))
 }
 
 /// What `--json` prints.
-fn document(arguments: &CompareArguments, changes: &Changes, verdict: &Verdict<'_>) -> Value {
+fn document(
+    arguments: &CompareArguments,
+    changes: &Changes,
+    notes: &[Text],
+    verdict: &Verdict<'_>,
+) -> Value {
     let [passed, blind, unseen] = verdict.values();
     json!({
         "schema": "raidloom/compare/2",
@@ -156,7 +158,7 @@ fn document(arguments: &CompareArguments, changes: &Changes, verdict: &Verdict<'
         "beside": changes.beside,
         "cells": changes.cells,
         "differing": changes.differing,
-        "notes": changes.notes,
+        "notes": notes.iter().map(Text::english).collect::<Vec<_>>(),
         "limits_passed": passed,
         "limits_blind": blind,
         "limits_unseen": unseen,
@@ -180,21 +182,24 @@ fn refuse_unless_allowed(
 }
 
 /// What differs, and the flag that passes over it.
-pub(crate) fn different(all: &[RunDifference]) -> String {
+pub(crate) fn different(all: &[RunDifference]) -> Text {
     let mut names: Vec<&RunDifference> = Vec::new();
     for one in all {
         if !names.iter().any(|known| known.name == one.name) {
             names.push(one);
         }
     }
+    let value = |text: &str| match text {
+        "" => Text::from(catalogue::VALUE_NOT_SAID),
+        text => Text::from(format!("`{text}`")),
+    };
     let shown = names.iter().take(5).map(|one| {
-        let value =
-            |text: &str| if text.is_empty() { "not said".into() } else { format!("`{text}`") };
-        format!("{} ({} and {})", one.name, value(&one.first), value(&one.second))
+        let (first, second) = (value(&one.first), value(&one.second));
+        statement!(VALUES_OF_BOTH, name = &one.name, first = first, second = second)
     });
-    let mut shown: Vec<String> = shown.collect();
+    let mut shown: Vec<Text> = shown.collect();
     if names.len() > shown.len() {
-        shown.push(format!("{} more", names.len() - shown.len()));
+        shown.push(statement!(SO_MANY_MORE, count = names.len() - shown.len()));
     }
     let words: BTreeMap<Aspect, &str> = names
         .iter()
@@ -205,22 +210,20 @@ pub(crate) fn different(all: &[RunDifference]) -> String {
         })
         .collect();
     let words: Vec<&str> = words.into_values().collect();
-    format!("{}; to compare them all the same: --allow {}", shown.join(", "), words.join(","))
+    statement!(DIFFERENT_ALLOW, what = Text::joined(shown, ", "), words = words.join(","))
 }
 
 /// What the second run is against the first.
 fn word(cell: &CellChange) -> String {
     match (cell.claim.answer, &cell.claim.invalid) {
-        (Answer::Ahead, _) => "faster".into(),
-        (Answer::Behind, _) => "slower".into(),
-        (Answer::Same, _) => "same".into(),
+        (Answer::Ahead, _) => say!(CELL_FASTER),
+        (Answer::Behind, _) => say!(CELL_SLOWER),
+        (Answer::Same, _) => say!(CELL_SAME),
         (Answer::Open, Some(Invalid::TooFew { reason: Some(reason), .. })) => {
-            format!("no answer ({})", report::silence_name(reason))
+            say!(CELL_NO_ANSWER_FOR, reason = report::silence_name(reason))
         }
-        (Answer::Open, Some(Invalid::TooFew { reason: None, .. })) => {
-            "no answer (too few trials)".into()
-        }
-        (Answer::Open, None | Some(Invalid::Raced { .. })) => "no answer".into(),
+        (Answer::Open, Some(Invalid::TooFew { reason: None, .. })) => say!(CELL_TOO_FEW),
+        (Answer::Open, None | Some(Invalid::Raced { .. })) => say!(CELL_NO_ANSWER),
     }
 }
 
@@ -228,17 +231,17 @@ fn word(cell: &CellChange) -> String {
 fn summary(changes: &Changes) -> String {
     let counts = &changes.summary;
     let counted = [
-        (counts.slower, "slower"),
-        (counts.faster, "faster"),
-        (counts.same, "same"),
-        (counts.no_answer, "no answer"),
+        (counts.slower, catalogue::CELLS_SLOWER),
+        (counts.faster, catalogue::CELLS_FASTER),
+        (counts.same, catalogue::CELLS_SAME),
+        (counts.no_answer, catalogue::CELLS_WITHOUT_ANSWER),
     ];
     let said: Vec<String> = counted
         .into_iter()
-        .filter(|(count, word)| *count > 0 || *word != "faster")
-        .map(|(count, word)| format!("{count} {word}"))
+        .filter(|(count, message)| *count > 0 || *message != catalogue::CELLS_FASTER)
+        .map(|(count, message)| words::say!(message, count = count))
         .collect();
-    said.join(", ")
+    said.join(&say!(BETWEEN_NAMES))
 }
 
 fn text(changes: &Changes) -> String {
@@ -249,13 +252,11 @@ fn text(changes: &Changes) -> String {
     };
     let line = |cell: &CellChange| {
         let interval = cell.claim.shown_interval().map_or("-".to_owned(), |interval| {
-            format!("{:.3} to {:.3}", interval.low, interval.high)
+            let [low, high] = [interval.low, interval.high].map(|ratio| format!("{ratio:.3}"));
+            say!(RUN_RANGE, low = low, high = high)
         });
-        let better = if cell.claim.better == Some(BetterDirection::Lower) {
-            " (less is better)"
-        } else {
-            ""
-        };
+        let is_lower = cell.claim.better == Some(BetterDirection::Lower);
+        let better = if is_lower { say!(LESS_IS_BETTER) } else { String::new() };
         let metric = &cell.claim.metric;
         vec![
             name(cell),
@@ -268,7 +269,15 @@ fn text(changes: &Changes) -> String {
     };
     let (judged, others): (Vec<&CellChange>, Vec<&CellChange>) =
         changes.cells.iter().partition(|cell| cell.judged);
-    let heads = ["CELL", "FIRST", "SECOND", "RATIO", "INTERVAL", "SECOND IS"];
+    let heads = [
+        catalogue::CELL_HEAD,
+        catalogue::FIRST_HEAD,
+        catalogue::SECOND_HEAD,
+        catalogue::RATIO_HEAD,
+        catalogue::INTERVAL_HEAD,
+        catalogue::SECOND_IS_HEAD,
+    ]
+    .map(Message::template);
     let cells: Vec<Vec<String>> = judged.into_iter().map(line).collect();
     let mut text = format!("{}\n\n{}", summary(changes), table(&heads, &cells, &[1, 2, 3]));
     // Of the other metrics those that changed; all are in --json.
@@ -285,10 +294,8 @@ fn text(changes: &Changes) -> String {
                 row
             })
             .collect();
-        text.push_str(&format!(
-            "\n\nOther metrics that changed:\n{}",
-            table(&heads, &rows, &[1, 2, 3])
-        ));
+        let rows = table(&heads, &rows, &[1, 2, 3]);
+        text.push_str(&format!("\n\n{}\n{rows}", say!(OTHER_METRICS)));
     }
     text
 }
@@ -306,16 +313,16 @@ mod tests {
             second: String::new(),
         };
         let all = [differing(Aspect::Settings, "depth"), differing(Aspect::Machine, "kernel")];
-        let text = format!("{:?}", refuse_unless_allowed(&all, &[]).unwrap_err());
+        let refused = |allowed: &[AllowedDifference]| {
+            refuse_unless_allowed(&all, allowed).unwrap_err().to_string()
+        };
+        let text = refused(&[]);
         assert!(
             text.contains("depth (`a` and not said), kernel")
                 && text.contains("--allow settings,machine"),
             "{text}"
         );
-        let text = format!(
-            "{:?}",
-            refuse_unless_allowed(&all, &[AllowedDifference::Settings]).unwrap_err()
-        );
+        let text = refused(&[AllowedDifference::Settings]);
         assert!(!text.contains("depth") && text.contains("--allow machine"), "{text}");
         assert!(
             refuse_unless_allowed(&all, &[AllowedDifference::Machine, AllowedDifference::Settings])

@@ -7,7 +7,7 @@ use results::compare::RunDifference;
 use results::history::{HistoryFilter, history};
 use serde_json::json;
 
-use crate::catalogue::{self, statement};
+use crate::catalogue::{self, say, statement};
 use crate::compare_command::{AllowedDifference, different};
 use crate::failure::Failure;
 use crate::output::{Output, table};
@@ -60,10 +60,7 @@ pub(crate) fn show(output: &Output, arguments: &HistoryArguments) -> Result<(), 
     let apart: Vec<RunDifference> =
         series.iter().flat_map(|one| one.differing.iter().cloned()).collect();
     if !apart.is_empty() {
-        output.note(&format!(
-            "runs under different conditions are series of their own: {}",
-            different(&apart)
-        ));
+        output.note(&statement!(SERIES_APART, what = different(&apart)));
     }
     if series.is_empty() {
         let metrics: std::collections::BTreeSet<&str> = runs
@@ -87,7 +84,7 @@ pub(crate) fn show(output: &Output, arguments: &HistoryArguments) -> Result<(), 
             return output.file(&picture);
         }
         host::files::write_named(path, picture.as_bytes())?;
-        output.progress(&format!("wrote {}", path.display()));
+        output.progress(&say!(WROTE, path = path.display()));
         return Ok(());
     }
     let rows: Vec<Vec<String>> =

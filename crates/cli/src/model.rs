@@ -4,15 +4,15 @@ use std::path::Path;
 
 use clap::Subcommand;
 use device::model::Parameters;
-use device::model::data_sheet::{Group, SheetModel};
-use device::model::errors::{CASES_MIN, ErrorTable};
+use device::model::data_sheet::{Group, Kind, SheetModel};
+use device::model::errors::{CASES_MIN, ErrorTable, Form, Order, Work};
 use device::model::fit::{self, ErrorRow};
 use device::model::probe::Samples;
 use results::analysis::MODEL_CASES_MIN;
 use serde_json::{Value, json};
 use words::Message;
 
-use crate::catalogue;
+use crate::catalogue::{self, say};
 use crate::consent::ScratchConsent;
 use crate::failure::Failure;
 use crate::model_fit;
@@ -116,13 +116,26 @@ fn list(output: &Output) -> Result<(), Failure> {
         let Some(first) = of_group.first() else { continue };
         let rows: Vec<Vec<String>> =
             of_group.iter().map(|model| vec![model.name.clone(), model.title.clone()]).collect();
-        text += &table(&[&group_name(first).to_uppercase(), "DRIVE"], &rows, &[]);
+        let heads = [group_heading(first), catalogue::DRIVE_HEAD.template()];
+        text += &table(&heads, &rows, &[]);
         text += if group.is_some() { "\n" } else { "" };
     }
     output.result(&text)
 }
 
-/// The heading under which a model is listed: those from no data sheet are older drives.
+/// The heading under which a model is listed.
+fn group_heading(model: &Parameters) -> &'static str {
+    let message = match model.sheet.map(|sheet| sheet.group) {
+        Some(Group::Spinning) => catalogue::GROUP_SPINNING,
+        Some(Group::SataSsd) => return "SATA SSD",
+        Some(Group::Nvme) => return "NVME",
+        Some(Group::Removable) => catalogue::GROUP_REMOVABLE,
+        None => catalogue::GROUP_OLDER,
+    };
+    message.template()
+}
+
+/// What programs call that: those from no data sheet are older drives.
 fn group_name(model: &Parameters) -> &'static str {
     model.sheet.map_or("older", |sheet| sheet.group.name())
 }
@@ -154,7 +167,15 @@ fn show(output: &Output, name: &str) -> Result<(), Failure> {
         })
         .collect();
     let mut text = format!("{}: {}\n\n", model.name, model.title);
-    text += &table(&["PARAMETER", "VALUE", "UNIT", "ORIGIN", "INTERVAL", "NOTE"], &rows, &[1]);
+    let heads = [
+        catalogue::PARAMETER_HEAD,
+        catalogue::VALUE_HEAD,
+        catalogue::UNIT_HEAD,
+        catalogue::ORIGIN_HEAD,
+        catalogue::INTERVAL_HEAD,
+        catalogue::NOTE_HEAD,
+    ];
+    text += &table(&heads.map(Message::template), &rows, &[1]);
     text += &match model.sheet {
         Some(sheet) => sheet_table(sheet),
         None => fit_table(&errors) + &predictions_table(!errors.is_empty()),
@@ -164,22 +185,20 @@ fn show(output: &Output, name: &str) -> Result<(), Failure> {
 
 /// How far models from data sheets were off, by kind of work.
 fn sheet_table(sheet: SheetModel) -> String {
-    let mut text = "\nMade from a data sheet: what is stated, and the rest by laws.\n".to_owned();
+    let mut text = format!("\n{}\n", say!(FROM_DATA_SHEET));
     if let Some(missing) = sheet.not_modelled {
-        text += &format!("Not modelled: {missing}.\n");
+        text += &format!("{}\n", say!(NOT_MODELLED, what = missing.template()));
     }
     let known = ErrorTable::built_in();
     let classes = || known.data_sheets().iter().filter(|class| class.kind == sheet.kind);
     if classes().next().is_none() {
-        return text
-            + "No such model was held against a drive: nothing that is claimed of it is sure.\n";
+        return text + &format!("{}\n", say!(NO_SUCH_MODEL_HELD));
     }
-    let percent = |error: f64| format!("{:.1} %", error * 100.0);
     let rows: Vec<Vec<String>> = classes()
         .map(|class| {
             let taken = known.of_data_sheet(class.work, class.kind).error;
             vec![
-                class.work.to_string(),
+                work_words(class.work),
                 class.cases.to_string(),
                 class.sources.to_string(),
                 percent(class.error),
@@ -187,12 +206,58 @@ fn sheet_table(sheet: SheetModel) -> String {
             ]
         })
         .collect();
-    text += &format!(
-        "\nModels from data sheets beside what reviews measured of such drives ({}):\n\n",
-        sheet.kind
-    );
-    text += &table(&["WORK", "CASES", "SOURCES", "OFF BY", "TAKEN AS"], &rows, &[1, 2, 3, 4]);
+    let kind = match sheet.kind {
+        Kind::HardDisk => catalogue::KIND_HARD_DISK.template(),
+        Kind::Ssd => "SSD",
+    };
+    text += &format!("\n{}\n\n", say!(SHEETS_BESIDE_REVIEWS, kind = kind));
+    text += &table(&ERROR_HEADS.map(Message::template), &rows, &[1, 2, 3, 4]);
     text + &few_cases()
+}
+
+/// Heads of the columns of a table of errors.
+const ERROR_HEADS: [Message; 5] = [
+    catalogue::WORK_HEAD,
+    catalogue::CASES_HEAD,
+    catalogue::SOURCES_HEAD,
+    catalogue::OFF_BY_HEAD,
+    catalogue::TAKEN_AS_HEAD,
+];
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// A kind of work as people read it.
+fn work_words(work: Work) -> String {
+    let message = match (work.order, work.writes) {
+        (Order::Sequential, false) => catalogue::WORK_SEQUENTIAL_READ,
+        (Order::Sequential, true) => catalogue::WORK_SEQUENTIAL_WRITE,
+        (Order::Random, false) => catalogue::WORK_RANDOM_READ,
+        (Order::Random, true) => catalogue::WORK_RANDOM_WRITE,
+        (Order::Mixed, _) => catalogue::WORK_MIXED,
+        (Order::Files, false) => catalogue::WORK_FILES_READ,
+        (Order::Files, true) => catalogue::WORK_FILES_WRITE,
+    };
+    match work.is_deep {
+        true => say!(WORK_DEEP, work = message.template()),
+        false => message.template().to_owned(),
+    }
+}
+
+/// The form of a stack as people read it.
+fn form_words(form: Form) -> &'static str {
+    let message = match form {
+        Form::OneDrive => catalogue::FORM_ONE_DRIVE,
+        Form::Stripe => catalogue::FORM_STRIPE,
+        Form::Mirror => catalogue::FORM_MIRROR,
+        Form::Parity => catalogue::FORM_PARITY,
+        Form::Chain => catalogue::FORM_CHAIN,
+        Form::SharedLink => catalogue::FORM_SHARED_LINK,
+        Form::FileSystem => catalogue::FORM_FILE_SYSTEM,
+        Form::Cache => catalogue::FORM_CACHE,
+    };
+    message.template()
 }
 
 fn sheet_document(sheet: SheetModel) -> Value {
@@ -210,25 +275,22 @@ fn sheet_document(sheet: SheetModel) -> Value {
         })
         .collect();
     json!({ "group": sheet.group.name(), "kind": sheet.kind.to_string(),
-        "not_modelled": sheet.not_modelled, "errors": classes })
+        "not_modelled": sheet.not_modelled.map(|what| what.english), "errors": classes })
 }
 
 fn few_cases() -> String {
-    format!(
-        "\nA class with fewer than {CASES_MIN} cases is taken as the widest beside it, and nothing in \
-        it is sure.\n"
-    )
+    format!("\n{}\n", say!(FEW_CASES, least = CASES_MIN))
 }
 
 fn fit_table(errors: &[ErrorRow]) -> String {
     if errors.is_empty() {
-        return "\nNo published figures come with this model.\n".to_owned();
+        return format!("\n{}\n", say!(NO_PUBLISHED_FIGURES));
     }
     let rows: Vec<Vec<String>> = errors
         .iter()
         .map(|row| {
             let error = format!("{:+.1} %", row.relative_error * 100.0);
-            let used = if row.check { "check" } else { "fitted" };
+            let used = if row.check { catalogue::ROW_CHECK } else { catalogue::ROW_FITTED };
             let cells = [
                 &row.test,
                 &row.request_bytes,
@@ -236,7 +298,7 @@ fn fit_table(errors: &[ErrorRow]) -> String {
                 &figure(row.model),
                 row.unit,
                 &error,
-                used,
+                used.template(),
             ];
             cells.map(str::to_owned).to_vec()
         })
@@ -248,26 +310,27 @@ fn fit_table(errors: &[ErrorRow]) -> String {
             .map(|row| row.relative_error.abs())
             .fold(0.0, f64::max)
     };
-    let mut text =
-        "\nThe model beside the published figures (rows marked `check` were not seen by \
-        the fit):\n\n"
-            .to_owned();
-    text += &table(
-        &["TEST", "REQUEST", "PUBLISHED", "MODELLED", "UNIT", "ERROR", "ROW"],
-        &rows,
-        &[1, 2, 3, 5],
-    );
-    text += &format!("\nlargest error: {:.1} % of the fitted rows", worst(false) * 100.0);
+    let heads = [
+        catalogue::TEST_HEAD,
+        catalogue::REQUEST_HEAD,
+        catalogue::PUBLISHED_HEAD,
+        catalogue::MODELLED_HEAD,
+        catalogue::UNIT_HEAD,
+        catalogue::ERROR_HEAD,
+        catalogue::ROW_HEAD,
+    ];
+    let table = table(&heads.map(Message::template), &rows, &[1, 2, 3, 5]);
+    let mut largest = say!(LARGEST_ERROR, fitted = percent(worst(false)));
     if errors.iter().any(|row| row.check) {
-        text += &format!(", {:.1} % of the check rows", worst(true) * 100.0);
+        largest += &say!(LARGEST_OF_CHECKS, check = percent(worst(true)));
     }
-    text + "\n"
+    format!("\n{}\n\n{table}\n{largest}\n", say!(MODEL_BESIDE_PUBLISHED))
 }
 
 /// How far predictions of arrays were off, by class.
 fn predictions_table(is_fitted: bool) -> String {
     if !is_fitted {
-        return "It was held against no drive: nothing that is claimed of it is sure.\n".to_owned();
+        return format!("{}\n", say!(HELD_AGAINST_NONE));
     }
     let table_of = ErrorTable::built_in();
     let rows: Vec<Vec<String>> = table_of
@@ -275,25 +338,20 @@ fn predictions_table(is_fitted: bool) -> String {
         .iter()
         .map(|class| {
             let stands = table_of.of(class.work, &[class.form]).error;
-            let percent = |error: f64| format!("{:.1} %", error * 100.0);
-            let cells = [
-                class.form.to_string(),
-                class.work.to_string(),
+            vec![
+                form_words(class.form).to_owned(),
+                work_words(class.work),
                 class.cases.to_string(),
                 class.sources.to_string(),
                 percent(class.error),
                 percent(stands),
-            ];
-            cells.to_vec()
+            ]
         })
         .collect();
-    let mut text =
-        "\nPredictions of all models beside published arrays that none was fitted to, as \
-        ratios to one drive:\n\n"
-            .to_owned();
-    let header = ["FORM", "WORK", "CASES", "SOURCES", "OFF BY", "TAKEN AS"];
-    text += &table(&header, &rows, &[2, 3, 4, 5]);
-    text + &few_cases()
+    let mut heads = vec![catalogue::FORM_HEAD.template()];
+    heads.extend(ERROR_HEADS.map(Message::template));
+    let table = table(&heads, &rows, &[2, 3, 4, 5]);
+    format!("\n{}\n\n{table}{}", say!(PREDICTIONS_BESIDE_ARRAYS), few_cases())
 }
 
 fn predictions_document() -> Vec<Value> {

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use stack::BuildContext;
 use words::{Message, Text};
 
-use crate::catalogue::{self, statement};
+use crate::catalogue::{self, say, statement};
 use crate::consent::ScratchConsent;
 use crate::failure::Failure;
 use crate::output::{Output, said};
@@ -62,25 +62,20 @@ pub(crate) fn fit_device(
         refuse_in_use(&*stack.device, &reactor, &path)?;
     }
     let how = match &range {
-        None => "by reads alone".to_owned(),
-        Some(range) => format!(
-            "by reads, and by writes over {} from byte {} on",
-            size_text(range.end - range.start),
-            range.start
-        ),
+        None => say!(MEASURED_BY_READS),
+        Some(range) => {
+            let length = size_text(range.end - range.start);
+            say!(MEASURED_BY_WRITES, length = length, start = range.start)
+        }
     };
-    output.progress(&format!("measuring {device} {how}, for at most {time}"));
+    output.progress(&say!(MEASURING, device = device, how = how, time = time));
     let measured = probe::measure(&*stack.device, &reactor, limit, range);
     let measured = measured.map_err(|error| match error {
         MeasureError::Failed(error) => Failure::from(error).at(device),
         other => Failure::failed(Text::verbatim(&other).at(device.to_string())).because(other),
     })?;
     host::files::write_named(&kept, measured.to_csv().as_bytes())?;
-    output.progress(&format!(
-        "{} samples are in {file}; `raidloom model fit {file}` repeats the fit",
-        measured.all.len(),
-        file = kept.display(),
-    ));
+    output.progress(&say!(SAMPLES_IN, count = measured.all.len(), file = kept.display()));
     show(output, &measured, &name)
 }
 
@@ -213,40 +208,36 @@ fn show(output: &Output, samples: &Samples, name: &str) -> Result<(), Failure> {
 
 /// What could not be found out, and whether the model explains the drive.
 fn remarks(solution: &Solution) -> String {
-    let mut text = String::from("assumed, for it could not be found out:\n");
+    let mut text = say!(ASSUMED) + "\n";
     for NotFound { parameter, why } in &solution.not_found {
         text += &format!("  {parameter}: {}\n", reason(*why).template());
     }
-    text += &match &solution.check {
-        None => "not checked: the time was over".to_owned(),
-        Some(check) => {
-            let percent = |share: f64| share * 100.0;
-            let last = match solution.parameters.rotates() {
-                true => format!(
-                    "the seek curve lies {:.1} % from its points",
-                    percent(check.seek_error)
-                ),
-                false => {
-                    format!("large reads in order are off by {:+.1} %", percent(check.runs_error))
-                }
-            };
-            format!(
-                "{}: of {} random reads that nothing was fitted to the mean time is off by {:+.1} \
-                %, the distribution by {:.1} %; {last}",
-                if check.is_unexplained() { "UNEXPLAINED" } else { "explained" },
-                check.reads,
-                percent(check.mean_error),
-                percent(check.distribution_error)
-            )
-        }
-    };
-    if let Some(error) = solution.check.map(|check| check.writes_error).filter(|one| *one != 0.0) {
-        let which = if solution.parameters.rotates() { "durable" } else { "buffered" };
-        text += &format!("; {which} writes are off by {:+.1} %", error * 100.0);
+    let Some(check) = &solution.check else { return text + &say!(MODEL_NOT_CHECKED) };
+    let percent = |share: f64| format!("{:.1}", 100.0 * share);
+    let signed = |share: f64| format!("{:+.1}", 100.0 * share);
+    let rotates = solution.parameters.rotates();
+    let verdict =
+        if check.is_unexplained() { catalogue::UNEXPLAINED } else { catalogue::EXPLAINED };
+    text += &say!(
+        MODEL_CHECKED,
+        verdict = verdict.template(),
+        reads = check.reads,
+        mean = signed(check.mean_error),
+        distribution = percent(check.distribution_error),
+        last = match rotates {
+            true => say!(SEEK_CURVE_OFF, error = percent(check.seek_error)),
+            false => say!(LARGE_READS_OFF, error = signed(check.runs_error)),
+        },
+    );
+    if check.writes_error != 0.0 {
+        let error = signed(check.writes_error);
+        text += &match rotates {
+            true => say!(DURABLE_WRITES_OFF, error = error),
+            false => say!(BUFFERED_WRITES_OFF, error = error),
+        };
     }
-    if solution.check.is_some_and(|check| check.is_unexplained()) {
-        text += "\nthe drive does something that the model does not have: take none of its figures \
-            for this drive's";
+    if check.is_unexplained() {
+        text += &format!("\n{}", say!(DRIVE_UNEXPLAINED));
     }
     text
 }

@@ -168,8 +168,8 @@ fn written(result: io::Result<()>) -> Result<(), Failure> {
 }
 
 /// Rows under a head line, columns aligned; `right` names the columns that hold figures.
-pub(crate) fn table(head: &[&str], rows: &[Vec<String>], right: &[usize]) -> String {
-    let head = head.iter().map(|&cell| cell.to_owned()).collect();
+pub(crate) fn table(head: &[impl AsRef<str>], rows: &[Vec<String>], right: &[usize]) -> String {
+    let head = head.iter().map(|cell| cell.as_ref().to_owned()).collect();
     let all: Vec<Vec<String>> = std::iter::once(head).chain(rows.iter().cloned()).collect();
     escape::columns(&all, right).into_iter().map(|line| line + "\n").collect()
 }

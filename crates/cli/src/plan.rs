@@ -40,11 +40,8 @@ fn list(output: &Output) -> Result<(), Failure> {
     }
     let rows: Vec<Vec<String>> =
         plans.into_iter().map(|plan| vec![plan.name.to_owned(), plan.question]).collect();
-    let text = table(&["PLAN", "WHAT IT ASKS"], &rows, &[]);
-    output.result(&format!(
-        "{text}\nraidloom run plan NAME says what it comes to, raidloom run NAME runs it, and\n\
-        raidloom run NAME --print-plan > my-plan.toml makes one of your own of it.\n"
-    ))
+    let heads = [catalogue::PLAN_HEAD, catalogue::ASKS_HEAD].map(words::Message::template);
+    output.result(&format!("{}\n{}\n", table(&heads, &rows, &[]), say!(PLANS_HINT)))
 }
 
 /// What a plan comes to, in one sentence.
@@ -106,24 +103,22 @@ fn show(output: &Output, resolved: &ResolvedPlan) -> Result<(), Failure> {
     let mut text = format!("{}: {}\n\n", escape::line(&plan.name), sentence(&outline));
     text += &configurations(plan);
     if !resolved.skipped.is_empty() {
-        text += "\nLeft out:\n";
+        text += &format!("\n{}\n", say!(PLAN_LEFT_OUT));
         for skipped in &resolved.skipped {
             let settings = plan.label(&skipped.settings);
             text += &escape::line(&format!("  {settings}: {}", skipped.why));
             text.push('\n');
         }
     }
-    text += if outline.interleaved {
-        "\nWorkloads, each a row of its suite, and every configuration runs one before any runs the \
-        next:\n"
-    } else {
-        "\nWorkloads, each a row of its suite:\n"
+    let workloads = match outline.interleaved {
+        true => say!(PLAN_INTERLEAVED_ROWS),
+        false => say!(PLAN_ROWS),
     };
+    text += &format!("\n{workloads}\n");
     for workload in &plan.workloads {
         text += &format!("  {}\n", escape::line(&workload.name));
     }
-    text += "\nWill be written to";
-    text += &written(&outline);
+    text += &format!("\n{}", written(&outline));
     output.result(&text)
 }
 
@@ -137,7 +132,7 @@ fn configurations(plan: &Plan) -> String {
     let head: Vec<String> = axes
         .iter()
         .map(|axis| axis.to_uppercase())
-        .chain(["CLOCK", "COMPARED WITH", "STACK"].map(String::from))
+        .chain([say!(CLOCK_HEAD), say!(COMPARED_HEAD), say!(STACK_HEAD)])
         .collect();
     let rows: Vec<Vec<String>> = plan
         .configurations
@@ -147,13 +142,12 @@ fn configurations(plan: &Plan) -> String {
                 configuration.settings.get(*axis).cloned().unwrap_or_else(|| "-".to_owned())
             });
             let clock = match configuration.clock {
-                results::Clock::Virtual => "virtual",
-                results::Clock::Wall => "wall",
+                results::Clock::Virtual => say!(CLOCK_VIRTUAL),
+                results::Clock::Wall => say!(CLOCK_WALL),
             };
             let own = configuration.baseline == configuration.id;
-            let baseline =
-                if own { "(baseline)".to_owned() } else { label(&configuration.baseline) };
-            settings.chain([clock.to_owned(), baseline, configuration.stack.clone()]).collect()
+            let baseline = if own { say!(IS_BASELINE) } else { label(&configuration.baseline) };
+            settings.chain([clock, baseline, configuration.stack.clone()]).collect()
         })
         .collect();
     table(&head.iter().map(String::as_str).collect::<Vec<_>>(), &rows, &[])
@@ -162,17 +156,13 @@ fn configurations(plan: &Plan) -> String {
 /// The files and devices that are written to.
 fn written(outline: &Outline) -> String {
     if outline.written.is_empty() {
-        return ": nothing\n".to_owned();
+        return say!(NOTHING_IS_WRITTEN) + "\n";
     }
     let rows: Vec<Vec<String>> = outline
         .written
         .iter()
         .map(|written| {
-            let what = if written.made {
-                "made, and removed at the end"
-            } else {
-                "EXISTS: its content is overwritten"
-            };
+            let what = if written.made { say!(MADE_AND_REMOVED) } else { say!(EXISTS_OVERWRITTEN) };
             vec![
                 format!("  {}", written.path),
                 match written.size_bytes {
@@ -180,10 +170,12 @@ fn written(outline: &Outline) -> String {
                     bytes => stack::size::text(bytes),
                 },
                 stack::size::text(written.prepared_bytes),
-                what.to_owned(),
+                what,
             ]
         })
         .collect();
-    let table = table(&["  PATH", "SIZE", "WRITTEN BY PREPARING", "WHAT"], &rows, &[1, 2]);
-    format!(" (`{{members}}` is a folder of the run's own):\n{table}")
+    let heads =
+        [format!("  {}", say!(PATH_HEAD)), say!(LIST_SIZE), say!(PREPARED_HEAD), say!(WHAT_HEAD)];
+    let table = table(&heads, &rows, &[1, 2]);
+    format!("{}\n{table}", say!(IS_WRITTEN, members = "{members}"))
 }

@@ -17,7 +17,7 @@ use trace::{
     Anonymous, Contents, Event, Fold, Follower, Header, Record, RecordedOp, Writer, in_blocks,
 };
 
-use crate::catalogue::{self, statement};
+use crate::catalogue::{self, say, statement};
 use crate::failure::Failure;
 use crate::output::{Output, about, figure, new_file};
 use crate::signals;
@@ -119,9 +119,7 @@ fn mounted(path: &Path) -> Result<DeviceNumber, Failure> {
     };
     if mount.point != path {
         let point = mount.point.display();
-        let text =
-            format!("{shown}: nothing is mounted there; it lies on what is mounted on {point}");
-        return Err(Failure::usage(text));
+        return Err(Failure::usage(statement!(NOT_MOUNTED_THERE, point = point)).at(shown));
     }
     let number = sys_folder(mount.number)
         .map(|_| mount.number)
@@ -238,12 +236,12 @@ pub(crate) fn record(output: &Output, arguments: &RecordArguments) -> Result<(),
     let mut recording = begin(&target, arguments)?;
     let shown = target.path.display();
     let until = match time {
-        Some(time) => format!("for {}", block::duration_text(time)),
-        None => "until Ctrl-C".to_owned(),
+        Some(time) => say!(RECORDING_FOR, time = block::duration_text(time)),
+        None => say!(RECORDING_UNTIL_CTRL_C),
     };
-    output.progress(&format!("recording {shown} {until}; no data and no names are kept"));
+    output.progress(&say!(RECORDING_BEGUN, device = shown, until = until));
     if is_feedback {
-        output.note(&format!("what the recording itself writes to {shown} is in it (feedback)"));
+        output.note(&say!(RECORDING_FEEDBACK, device = shown));
     }
     let begun = Instant::now();
     while recording.failure.is_none() {
@@ -270,13 +268,12 @@ fn say(
 ) -> Result<(), Failure> {
     let path = arguments.output.display();
     if dropped > 0 {
-        output.note(&format!("the kernel dropped {dropped} events; some requests are missing"));
+        output.note(&say!(EVENTS_DROPPED, count = dropped));
     }
     if let Some(failure) = &recording.failure {
-        return Err(Failure::from(failure.repeat()).at(path).then(format!(
-            "the recording ends after {}; it is good up to there, and the work was not disturbed",
-            clock(elapsed.as_nanos() as u64)
-        )));
+        let time = clock(elapsed.as_nanos() as u64);
+        let ended = statement!(RECORDING_ENDED_EARLY, time = time);
+        return Err(Failure::from(failure.repeat()).at(path).then(ended));
     }
     let seconds = elapsed.as_secs_f64();
     if output.json {
@@ -290,11 +287,12 @@ fn say(
             "anonymous": arguments.anonymous,
         }));
     }
-    output.result(&format!(
-        "{path}: {} requests ({}) in {}, {} requests/s",
-        recording.count,
-        about(recording.bytes),
-        clock(elapsed.as_nanos() as u64),
-        figure(recording.count as f64 / seconds.max(1e-9)),
+    output.result(&say!(
+        RECORDED,
+        path = path,
+        count = recording.count,
+        bytes = about(recording.bytes),
+        time = clock(elapsed.as_nanos() as u64),
+        rate = figure(recording.count as f64 / seconds.max(1e-9)),
     ))
 }

@@ -83,8 +83,8 @@ pub struct DeadlineWatch {
 impl DeadlineWatch {
     /// What there is to say of the device, once it has been silent for too long.
     #[must_use]
-    pub fn failure(&self) -> Option<String> {
-        self.shared.is_silent.load(Ordering::Acquire).then(|| self.shared.error().to_string())
+    pub fn failure(&self) -> Option<Text> {
+        self.shared.is_silent.load(Ordering::Acquire).then(|| self.shared.error().text())
     }
 
     /// Whether a request waits for longer than a device in order takes, though not yet for too

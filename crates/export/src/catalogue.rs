@@ -72,7 +72,45 @@ words::catalogue! {
     SAME_NAME: "two exports are called \"{name}\"; give each a name of its own",
         "エクスポートの名前 \"{name}\" が重複しています。別の名前にしてください";
     STARTING_NBD_WORKER: "starting a worker for NBD", "NBD の処理スレッドの起動";
+    NBD_WORKER_OF: "worker {number}", "処理スレッド {number}";
     NBD_WORKER_ENDED: "a worker for NBD ended before it began",
         "NBD の処理スレッドが始まる前に終了しました";
+    // vhost-user.
+    VHOST_SERVER: "a server of vhost-user", "vhost-user のサーバー";
+    TOO_MANY_MACHINES: "{most} machines use it, and another was turned away",
+        "すでに {most} 台の仮想マシンが使用中のため、接続を断りました";
+    SERVING_VHOST: "serving a client of vhost-user", "vhost-user のクライアントへの応答";
+    RING_DESCRIPTOR: "a descriptor of a ring", "リングの記述子";
+    KICK_DESCRIPTOR: "a descriptor for kicks", "通知用の記述子";
+    END_OF_CLIENT: "the end of a client", "クライアントの終了";
+    READING_MEMORY: "reading the guest's memory at {address} (it has to be a memfd or a file; huge pages of hugetlbfs cannot be written so)",
+        "{address} にあるゲストのメモリーの読み込み(memfd かファイルが必要で、hugetlbfs のページには書けません)";
+    WRITING_MEMORY: "writing the guest's memory at {address} (it has to be a memfd or a file; huge pages of hugetlbfs cannot be written so)",
+        "{address} にあるゲストのメモリーへの書き込み(memfd かファイルが必要で、hugetlbfs のページには書けません)";
+    MEMORY_FILE: "a file of memory", "メモリーのファイル";
+
+    // ublk.
+    NO_UBLK: "this kernel has no ublk, or has not loaded it (`modprobe ublk_drv`; Linux 6.0 and later)",
+        "このカーネルに ublk がないか、読み込まれていません(`modprobe ublk_drv`、Linux 6.0 以降)";
+    UBLK_FOR_ROOT: "this kernel lets only root make ublk devices", "このカーネルで ublk デバイスを作れるのは root だけです";
+    MAKING_UBLK: "making a ublk device", "ublk デバイスの作成";
+    UBLK_PARAMETERS: "the parameters of a ublk device", "ublk デバイスのパラメーター";
+    STARTING_UBLK: "starting a ublk device", "ublk デバイスの開始";
+    UBLK_NOT_ANSWERED: "the kernel's ublk driver has not answered for {time}; it may still do what it was told",
+        "カーネルの ublk ドライバーが {time} 応答していません。指示が後から実行される可能性があります";
+    UBLK_SILENT: "the kernel's ublk driver does not answer any more", "カーネルの ublk ドライバーが応答しなくなりました";
+    UBLK_GONE: "the ublk device is there no more", "ublk デバイスがなくなっています";
+    UBLK_OF_ANOTHER: "what it stood for is not what would be served now", "元の内容と、今提供するものが異なります";
+    GOING_ON_WITH: "going on with {device}", "{device} の再開";
+    UBLK_STILL_OPEN: "{user} still has it open", "{user} が開いたままです";
+    FILE_SYSTEM_OR_PROGRAM: "a file system or a program", "ファイルシステムかプログラム";
+    NOT_ANSWERED: "requests are not answered", "要求に応答がありません";
+    REQUESTS_TOO_SMALL: "{device} takes at most {most} bytes in a request, too few to be served",
+        "{device} の要求は最大 {most} バイトで、提供するには小さすぎます";
+    QUEUE_ENDED: "a queue of the ublk device ended at once", "ublk デバイスのキューがすぐに終了しました";
+    UBLK_BLOCKS: "blocks of {block} bytes: ublk devices have blocks of 512 to {page} bytes",
+        "ブロックが {block} バイトです。ublk デバイスのブロックは 512〜{page} バイトです";
+    SERVING_UBLK: "serving a ublk device", "ublk デバイスへの応答";
+    FETCHING_UBLK: "fetching a request of a ublk device", "ublk デバイスの要求の取得";
     A_BELL: "a bell for writes that wait for others", "ほかの書き込みを待つための通知";
 }

@@ -74,6 +74,31 @@ words::catalogue! {
     RBD_SOCKET: "a socket for its server", "サーバー用のソケット";
     RBD_STARTING: "starting {server}", "{server} の起動";
     RBD_NO_SERVER: "{server} is not on the PATH", "{server} が PATH にありません";
+    MEMORY_OF_STACKS: "ram: and caches in memory", "ram: とメモリー上のキャッシュ";
+
+    // What journals name.
+    REMOVED_LEFT_BEHIND: "removed what an interrupted command had left behind in {folder}",
+        "中断したコマンドが {folder} に残したものを後始末しました";
+    LEFT_OUTSIDE: "left {path} alone: it does not lie in {folder}, and the journal that names it was not begun there",
+        "{path} には触れません: {folder} の外にあり、それを記した記録もそこで始まったものではありません";
+    BLOCK_DEVICE_STAYS: "could not take a block device away: {why}",
+        "ブロックデバイスを取り除けませんでした: {why}";
+    FOLDER_STAYS: "could not remove the folder {folder}: {why}",
+        "フォルダー {folder} を削除できませんでした: {why}";
+    STAYS_MOUNTED: "could not unmount {path}: {why}", "{path} をアンマウントできませんでした: {why}";
+    LEFT_OTHER_FILE: "left {path} alone: it is not the file that was made here",
+        "{path} には触れません: ここで作られたファイルではありません";
+    FILE_STAYS: "could not remove {path}: {why}", "{path} を削除できませんでした: {why}";
+    LOOP_DEVICE_STAYS: "could not take the loop device over {path} away: {why}",
+        "{path} のループデバイスを取り除けませんでした: {why}";
+    RANDOM_FOR_DEVICE: "a random number for a device", "デバイス用の乱数";
+    NOT_WHAT_IT_SHOULD_BE: "it is not what it should be", "想定されたものではありません";
+    OF_SOMEBODY_ELSE: "it belongs to somebody else (user {user})", "別のユーザー({user})のものです";
+    OTHERS_MAY_WRITE: "others may write to it (`chmod go-w` changes that)",
+        "ほかのユーザーが書き込めます(`chmod go-w` で変更できます)";
+    JOURNAL_NOT_OBEYED: "what {path} names was left as it is: {reason}",
+        "{path} に記されたものには触れていません: {reason}";
+
     RBD_WITH_DRIVER: "{path}, with its driver for Ceph", "{path}(Ceph 用ドライバーあり)";
     RBD_NO_DRIVER_IN: "{path} has no driver for Ceph", "{path} に Ceph 用ドライバーがありません";
     RBD_CONFIGURATION: "Ceph's configuration", "Ceph の設定";

@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use block::size_text;
-use words::{Text, statement};
+use words::{Message, Text, statement};
 
 use crate::{Error, catalogue, system};
 
@@ -68,7 +68,7 @@ impl Room {
     ///
     /// # Errors
     /// How much is asked for, and how much is there.
-    pub fn refuse_beyond(&self, what: &str, bytes: u64) -> Result<(), block::Error> {
+    pub fn refuse_beyond(&self, what: impl Into<Text>, bytes: u64) -> Result<(), block::Error> {
         if bytes <= self.bytes - self.bytes / 10 {
             return Ok(());
         }
@@ -89,13 +89,13 @@ impl Room {
 }
 
 /// What a stack takes of memory, as refusals call it.
-pub const OF_STACKS: &str = "ram: and caches in memory";
+pub const OF_STACKS: Message = catalogue::MEMORY_OF_STACKS;
 
 /// Refuses to promise memory that is not there.
 ///
 /// # Errors
 /// As [`Room::refuse_beyond`].
-pub fn promise_memory(what: &str, bytes: u64) -> Result<(), block::Error> {
+pub fn promise_memory(what: impl Into<Text>, bytes: u64) -> Result<(), block::Error> {
     Room::now().map_or(Ok(()), |room| room.refuse_beyond(what, bytes))
 }
 

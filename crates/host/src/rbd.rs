@@ -424,12 +424,10 @@ struct Watcher {
 }
 
 /// Refuses an image that a client has open for writing; a note where that cannot be found out.
-fn refuse_used(image: &RbdImage) -> Result<Option<String>, Error> {
+fn refuse_used(image: &RbdImage) -> Result<Option<Text>, Error> {
     let unknown = |why: Message| {
-        Ok(Some(
-            statement!(catalogue::RBD_USERS_UNKNOWN, image = image.to_string(), why = why)
-                .english(),
-        ))
+        let image = image.to_string();
+        Ok(Some(statement!(catalogue::RBD_USERS_UNKNOWN, image = image, why = why)))
     };
     if system::program("rbd").is_none() {
         return unknown(catalogue::RBD_TOOL_MISSING);

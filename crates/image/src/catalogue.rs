@@ -142,6 +142,8 @@ words::catalogue! {
     VMDK_DESCRIBES: "it only describes a disk (VMDK), and what that is in is not opened by its word: {count} of the files beside it. If they are what you mean, name them: {named}",
         "ディスクの記述(VMDK)だけで、その内容({count} 個のファイル)は記述だけでは開きません。それでよければ指定してください: {named}";
 
+    MARKED_CORRUPT: "the image is marked as corrupt; `qemu-img check` says what is wrong with it",
+        "イメージに破損の印があります。詳細は `qemu-img check` で確認できます";
     LIES_OVER: "it lies over `{shown}`, which is not opened by the image's word: if that is what you mean, name it: image({file}, DISK), with image(…) around it if it is an image too",
         "`{shown}` の上にあるイメージですが、イメージの記述だけでは開きません。それでよければ指定してください: image({file}, DISK)。それもイメージなら image(…) で囲みます";
 }

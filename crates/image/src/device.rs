@@ -6,7 +6,7 @@ use block::{
     Blocking, Channel, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Reactor,
     SECTOR_BYTES, Support, TracedChannel,
 };
-use words::statement;
+use words::{Text, statement};
 
 use crate::catalogue;
 use crate::channel::ImageChannel;
@@ -34,7 +34,7 @@ impl Default for ImageOptions {
 pub struct ImageDevice {
     core: Arc<Core>,
     image_use: ImageUse,
-    note: Option<String>,
+    note: Option<Text>,
 }
 
 impl ImageDevice {
@@ -113,8 +113,8 @@ impl ImageDevice {
 
     /// What the user should know: what the image says of its own state.
     #[must_use]
-    pub fn note(&self) -> Option<&str> {
-        self.note.as_deref()
+    pub fn note(&self) -> Option<&Text> {
+        self.note.as_ref()
     }
 }
 

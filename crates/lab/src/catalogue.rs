@@ -250,6 +250,38 @@ words::catalogue! {
     TASK_WITHOUT_WORK: "the task of a guest names no work", "ゲストへの指示に作業がありません";
     STANDARD_OUTPUT: "standard output", "標準出力";
 
+    // What removes layouts.
+    CAPACITY_REMOVES: "--capacity {least} removes what survives {drives}, which offers {most} at most",
+        "--capacity {least} により除外: {drives}の故障に耐える構成の容量は最大 {most} です";
+    RECORDING_REMOVES: "a recording that touches {least} removes what survives {drives}, which offers {most} at most",
+        "{least} に及ぶ記録により除外: {drives}の故障に耐える構成の容量は最大 {most} です";
+    SURVIVAL_REMOVES: "{asked} removes every layout of {count} drives: they survive {drives} at most",
+        "{asked} によりドライブ {count} 台のすべての構成を除外: 耐えられる故障は最大 {drives}です";
+    COUNT_NO_DRIVE: "no drive", "0 台";
+    COUNT_ONE_DRIVE: "1 drive", "1 台";
+    SO_MANY_DRIVES: "{count} drives", "{count} 台";
+
+    // What is to be known of a run.
+    STOPPED_AT_BUDGET: "stopped at its budget: {spent}; --resume goes on with another --budget",
+        "予算に達したため停止しました: {spent}。--resume と新しい --budget で続けられます";
+    TIME_SPENT: "{seconds} s of time are spent", "{seconds} 秒を使いました";
+    BYTES_SPENT: "{bytes} of {limit} were written to {member}", "{member} に {limit} のうち {bytes} を書き込みました";
+    NOT_MEASURED_HERE: "not measured here: {label}: {reason}", "ここでは測定しません: {label}: {reason}";
+    BETWEEN_SETS: " and ", " と ";
+    SETS_ON_ONE_DISK: "the members of {sets} lie on the same disk, {disk}: what tells them apart is not their disks",
+        "{sets} のメンバーは同じディスク {disk} の上にあり、ディスクの違いによる差ではありません";
+    TRIALS_KEPT: "trials that are kept: {count}; the run can go on with: raidloom run --resume {folder}",
+        "保存した試行: {count}。続けるには: raidloom run --resume {folder}";
+    MACHINE_HAD_CHANGED: "the machine had changed when the run was resumed: {changes}",
+        "再開時にマシンが変わっていました: {changes}";
+    PLAN_TEXT_EDITED: "{text} was edited after the run had begun; the run goes on with the plan that it began with ({plan})",
+        "測定の開始後に {text} が編集されています。測定は開始時のプラン({plan})で続けます";
+    TORN_LINE_DROPPED: "the torn last line of {path} ({bytes} bytes) was dropped; its trial counts as not run",
+        "{path} の途切れた最終行({bytes} バイト)を破棄し、その試行は未実施とします";
+    ARRAY_TAKEN_BACK: "; the array that was made is taken back", "。作成したアレイは元に戻しました";
+    ARRAY_NOT_TAKEN_BACK: "; the array that was made could not be taken back: {left}",
+        "。作成したアレイを元に戻せませんでした: {left}";
+
     // A kept state and its log.
     DRIVES_DIFFER: "its drives have {own} bytes, and those of {log_name} {sizes}: the two do not belong together",
         "ドライブは {own} バイト、{log_name} のものは {sizes} バイトで、組み合わせが違います";

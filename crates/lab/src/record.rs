@@ -27,7 +27,7 @@ pub(crate) struct Lines {
     /// Bytes of the lines that count.
     whole_bytes: u64,
     /// What was dropped, in words.
-    pub(crate) note: Option<String>,
+    pub(crate) note: Option<Text>,
 }
 
 /// Reads lines one after the other, so that never more than one of them is there beside the trials;
@@ -48,11 +48,9 @@ pub(crate) fn read_lines(path: &Path, mut from: impl BufRead) -> Result<Lines, E
             // A crash may also leave a last line whose blocks were never written: it is no more
             // than a torn one.
             _ if from.fill_buf().map_err(failed)?.is_empty() => {
-                lines.note = Some(format!(
-                    "the torn last line of {} ({length} bytes) was dropped; its trial counts as \
-                    not run",
-                    path.display()
-                ));
+                let path = path.display();
+                let text = catalogue::TORN_LINE_DROPPED;
+                lines.note = Some(statement!(text, path = path, bytes = length));
                 return Ok(lines);
             }
             Ok(_) => unreachable!("a line without its end is the last"),

@@ -65,6 +65,10 @@ words::catalogue! {
     STRIPES: "{count} stripes, not {stripes}", "ストライプが {stripes} でなく {count} 個";
     STRIPES_ROOM: "{bytes} bytes of stripes in {room} bytes",
         "ストライプ {bytes} バイトに対して領域が {room} バイト";
+    SECOND_HEADER_DAMAGED: "the second copy of the header is damaged, so the first is used; `cryptsetup repair` mends it",
+        "ヘッダーの 2 つ目の写しが壊れているため、1 つ目を使います。`cryptsetup repair` で修復できます";
+    FIRST_HEADER_DAMAGED: "the first copy of the header is damaged, so the second is used; `cryptsetup repair` mends it",
+        "ヘッダーの 1 つ目の写しが壊れているため、2 つ目を使います。`cryptsetup repair` で修復できます";
     NO_ARGON2: "no Argon2", "Argon2 でない";
     NO_AES_KEY: "no key of AES", "AES の鍵でない";
 }

@@ -35,7 +35,7 @@ pub struct LuksOptions {
 pub struct LuksDevice {
     core: Arc<Core>,
     options: LuksOptions,
-    note: Option<String>,
+    note: Option<Text>,
 }
 
 struct Core {
@@ -66,15 +66,15 @@ impl LuksDevice {
         let info = info(&header, below.info(), options.discard)?;
         let key = header.unlock(passphrase, &mut read, promise_memory)?;
         let cipher = header.cipher(&key)?;
-        let note = header.note().map(str::to_owned);
+        let note = header.note().cloned();
         let start = header.segment.offset_bytes;
         Ok(LuksDevice { core: Arc::new(Core { below, info, cipher, start }), options, note })
     }
 
     /// What the user should know: a copy of the header that is damaged.
     #[must_use]
-    pub fn note(&self) -> Option<&str> {
-        self.note.as_deref()
+    pub fn note(&self) -> Option<&Text> {
+        self.note.as_ref()
     }
 }
 

@@ -2,7 +2,7 @@
 //! is the one, and a segment of data.
 
 use block::{Error, ErrorKind};
-use words::statement;
+use words::{Text, statement};
 use zeroize::Zeroizing;
 
 use crate::catalogue;
@@ -76,7 +76,7 @@ pub struct LuksHeader {
     pub(crate) slots: Vec<KeySlot>,
     pub(crate) digest: KeyDigest,
     /// What the user should know, in words.
-    pub(crate) note: Option<String>,
+    pub(crate) note: Option<Text>,
 }
 
 impl LuksHeader {
@@ -94,8 +94,8 @@ impl LuksHeader {
 
     /// What the user should know of it: a copy of the header that is damaged.
     #[must_use]
-    pub fn note(&self) -> Option<&str> {
-        self.note.as_deref()
+    pub fn note(&self) -> Option<&Text> {
+        self.note.as_ref()
     }
 
     /// The volume key, from the first slot that the passphrase opens, with or without its trailing

@@ -61,17 +61,11 @@ pub(crate) fn read(read: &mut ReadBytes<'_>) -> Result<LuksHeader, Error> {
             break;
         }
     }
-    let damage = |which: &str, other: &str| {
-        format!(
-            "the {which} copy of the header is damaged, so the {other} is used; `cryptsetup \
-            repair` mends it"
-        )
-    };
     let (copy, note) = match (first, second) {
         (Ok(first), Ok(second)) if second.sequence > first.sequence => (second, None),
         (Ok(first), Ok(_)) => (first, None),
-        (Ok(first), Err(_)) => (first, Some(damage("second", "first"))),
-        (Err(_), Ok(second)) => (second, Some(damage("first", "second"))),
+        (Ok(first), Err(_)) => (first, Some(catalogue::SECOND_HEADER_DAMAGED.into())),
+        (Err(_), Ok(second)) => (second, Some(catalogue::FIRST_HEADER_DAMAGED.into())),
         (Err(error), Err(_)) => return Err(error),
     };
     let mut header = decode(&copy)?;

@@ -42,6 +42,35 @@ words::catalogue! {
     MEMBER_UNDECIDED: "UNDECIDED", "未確定";
     MEMBER_SPARE: "SPARE", "予備";
     MEMBER_JOURNAL: "JOURNAL", "ジャーナル";
+
+    // What there is to know of an array, and what may be done.
+    MEMBERSHIP_UNKNOWN: "{name} cannot be opened, so whether it is a member is not known",
+        "{name} を開けないため、メンバーかどうかわかりません";
+    NOTHING_WRITTEN_ANY_MORE: "nothing is written any more", "書き込みを停止しました";
+    SOME_OF_IT: "some", "一部";
+    DATA_LOST: "{how_much} of its data is lost (its bad-block log names it, or a rebuild could not restore it): what no other member makes up for cannot be read until it is written again",
+        "データの {how_much} が失われています(不良ブロックログの記載か、再構築で復元できなかったもの)。ほかのメンバーから復元できない部分は、書き直すまで読めません";
+    BRING_BACK: "bring back the members that are gone, stop it and start it again: raidloom array stop {name}",
+        "失われたメンバーを戻し、停止してから起動し直してください: raidloom array stop {name}";
+    LEAVE_OUT_CLAIMANTS: "leave out all but one of the devices that claim member {slot}",
+        "メンバー {slot} を名乗るデバイスを 1 つだけ残し、ほかは外してください";
+    FIND_MEMBERS: "find the members that are missing; the notes say what is wrong",
+        "欠けているメンバーを探してください。詳細は注記にあります";
+    SEE_NOTES: "the notes say what is wrong", "詳細は注記にあります";
+    WHEN_IT_RUNS: " when it runs", "(起動後)";
+    SPARE_TAKES_PLACE: "none: a spare takes the place{when}", "不要: 予備が代わりになります{when}";
+    REPLACE_FAILED: "replace the failed member: raidloom array replace {name} {slot} PATH",
+        "故障したメンバーを交換してください: raidloom array replace {name} {slot} PATH";
+    ADD_STALE: "bring the stale member up to date{when}: raidloom array add {name} {path}",
+        "古いメンバーを最新にしてください{when}: raidloom array add {name} {path}";
+    ADD_MISSING: "give it a new member{when}: raidloom array add {name} PATH",
+        "新しいメンバーを追加してください{when}: raidloom array add {name} PATH";
+    RESUME_REBUILD: "go on with the rebuild of member {slot}: raidloom array scrub {name} resume",
+        "メンバー {slot} の再構築を再開してください: raidloom array scrub {name} resume";
+    BEING_REBUILT: "none: it is being rebuilt", "不要: 再構築中です";
+    REBUILT_LATER: "none: its rebuild goes on when it runs", "不要: 起動すると再構築を再開します";
+    WRITE_AGAIN: "write again, from a backup, what cannot be read",
+        "読めない部分をバックアップから書き直してください";
     READING_FOLDER: "reading the folder", "フォルダーの読み取り";
     MEMBER_UNUSED: "UNUSED", "未使用";
 
@@ -74,6 +103,11 @@ words::catalogue! {
         "読み取りはできます: --read-only、または --overlay DIR で書き込みを試せます";
 
     // Work that keeps an array up.
+    KIND_REBUILD: "rebuild", "再構築";
+    KIND_REPLACE: "replace", "交換";
+    KIND_RESYNC: "resync", "再同期";
+    KIND_CHECK: "check", "検査";
+    KIND_REPAIR: "repair", "修復";
     MEMBER_DONE: "member {member}, {percent} % done", "メンバー {member}、{percent} % 完了";
     PERCENT_DONE: "{percent} % done", "{percent} % 完了";
     SIZE_DONE: "{size} done", "{size} 完了";
@@ -118,6 +152,34 @@ words::catalogue! {
         "。{source} の元の内容を戻せませんでした: {problem}";
 
     // What is found of lost arrays.
+    SUPERBLOCK_OF_PARTITION: "its superblock is that of its partition {own}",
+        "パーティション {own} のスーパーブロックです";
+    SHAPE_CHUNK: ", chunk {size}", "、チャンク {size}";
+    SHAPE_DATA_FROM: ", data from {offset}", "、データ位置 {offset}";
+    SHAPE_EACH_MEMBER: ", each member {shape} of {count}", "、各メンバーは {count} 台の {shape}";
+    SHAPE_ONE_DRIVE: "one drive", "ドライブ 1 台";
+    ONE_DRIVE_FROM: "one drive, data from {offset} on", "ドライブ 1 台、データ位置 {offset}";
+    LEVEL_OF: "{level} of {count}", "{level}、{count} 台";
+    CHUNKS_OF: "chunks of {size}", "チャンク {size}";
+    OF_VERSION: "version {version}", "バージョン {version}";
+    OVER_MIRRORS: "an array over {count} mirrors", "{count} 個のミラー上のアレイ";
+    OVER_LEVEL_5: "an array over {count} arrays of level 5", "レベル 5 のアレイ {count} 個の上のアレイ";
+    OVER_LEVEL_6: "an array over {count} arrays of level 6", "レベル 6 のアレイ {count} 個の上のアレイ";
+    SHAPE_OVER_MIRRORS: "{shape} over mirrors", "ミラー上の {shape}";
+    SHAPE_OVER_ARRAYS: "{shape} over arrays", "アレイ上の {shape}";
+    ALL_HOLD_THE_SAME: "all members hold the same in {fits} of {of} places: raid1",
+        "調べた {of} 箇所のうち {fits} 箇所で全メンバーが同じ内容です: raid1";
+    ALL_ADD_UP: "all members add up to zero in {fits} of {of} places: raid4 or raid5, or copies side by side",
+        "調べた {of} 箇所のうち {fits} 箇所で全メンバーの合計が 0 です: raid4 か raid5、または並んだ複製";
+    ALL_BUT_ONE_ADD_UP: "all members but one add up to zero in {fits} of {of} places: P and Q of raid6, or raid5 and a member that does not go with it",
+        "調べた {of} 箇所のうち {fits} 箇所で 1 台を除く合計が 0 です: raid6 の P と Q、または raid5 と無関係な 1 台";
+    HARDLY_ANYTHING_STORED: "hardly anything is stored on these members: there is little to tell from",
+        "メンバーにほとんど何も書かれておらず、手がかりがわずかです";
+    NO_PARITY_SHOWN: "the members show no parity", "メンバーにパリティは見られません";
+    OTHERS_ADD_UP: "without the missing member the others add up to zero in {fits} of {of} places: it held Q, or does not belong to them",
+        "調べた {of} 箇所のうち {fits} 箇所で、欠けた 1 台を除く合計が 0 です: それは Q を持っていたか、無関係です";
+    NO_PARITY_WITHOUT: "{count} members are missing: without them no parity can be checked",
+        "{count} 台のメンバーが欠けており、パリティを検査できません";
     NOTHING_NAMED: "nothing was named", "何も指定されていません";
     READING_IT: "{source}: reading it", "{source}: 読み込み";
     SUPERBLOCK_DISPLACED: "{source}: a superblock is where no table of partitions has one: {at}",

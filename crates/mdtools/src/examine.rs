@@ -202,7 +202,7 @@ impl ExaminedPath {
                     catalogue::SUPERBLOCK_DAMAGED,
                     path = path,
                     version = version.to_string(),
-                    problem = problem.to_string()
+                    problem = problem
                 )
             }
             None => statement!(catalogue::NO_SUPERBLOCK, path = path, version = Version::ALL_TEXT),

@@ -22,7 +22,9 @@ use super::MemberSource;
 use super::assemble::{AssemblyOptions, Group, GroupMember};
 use super::examine::{is_partition_of, look};
 use host::guard::Guard;
-use words::Text;
+use words::{Text, statement};
+
+use crate::catalogue;
 
 /// How many arrays are looked into at most: one is looked into again when another member of it was
 /// found on top of an array.
@@ -186,7 +188,9 @@ impl Search<'_> {
                 _ => None,
             });
             if let Some(own) = own {
-                let why = format!("{source}: its superblock is that of its partition {own}").into();
+                let own = own.to_string();
+                let why = statement!(catalogue::SUPERBLOCK_OF_PARTITION, own = own);
+                let why = why.at(source.to_string());
                 self.found.passed_over.push(PassedOver { source: source.clone(), why });
             }
             own.is_none()
@@ -325,9 +329,9 @@ impl Search<'_> {
             let own = group.set_uuid();
             if let Ok(assembly) = &mut group.assembly {
                 let others = closed.iter().filter(|(uuid, _)| *uuid != own);
-                assembly.notes.extend(others.map(|(_, name)| {
-                    format!("{name} cannot be opened, so whether it is a member is not known")
-                }));
+                assembly.notes.extend(
+                    others.map(|(_, name)| statement!(catalogue::MEMBERSHIP_UNKNOWN, name = name)),
+                );
             }
         }
         self.found.groups = groups;

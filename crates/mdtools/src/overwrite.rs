@@ -50,7 +50,7 @@ pub(crate) fn overwrite(writes: &[Overwrite<'_>], doing: Message) -> Result<(), 
                     error = error.and_then_some(statement!(
                         catalogue::NOT_PUT_BACK,
                         source = write.source,
-                        problem = problem.to_string()
+                        problem = block::io_text(&problem)
                     ));
                 }
             }

@@ -12,7 +12,7 @@ use array::sync::Progress;
 use block::{Device, Node, size_text};
 use escape::{Lines, add};
 use serde::{Deserialize, Serialize};
-use words::Message;
+use words::{Message, Text, statement};
 
 use super::{SECTOR_BYTES, WorkStatus};
 use crate::catalogue::{self, say};
@@ -61,8 +61,13 @@ pub struct ArrayStatus {
     #[serde(default)]
     pub scrub: Option<WorkStatus>,
     /// What keeps it from being started or written, and what else there is to know; one line each.
-    pub notes: Vec<String>,
+    /// In JSON `notes` is its English, and `note_parts` has codes and names.
+    #[serde(flatten, with = "note_parts")]
+    pub notes: Vec<Text>,
 }
+
+words::with_parts!(note_parts: Vec<Text>, "notes", "note_parts");
+words::with_parts!(cause_parts: Option<Text>, "cause", "cause_parts");
 
 /// An array in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -157,8 +162,8 @@ pub struct MemberStatus {
     #[serde(default)]
     pub lost_bytes: Option<u64>,
     /// While the array runs: why the member has failed, unless it was asked to.
-    #[serde(default)]
-    pub cause: Option<String>,
+    #[serde(flatten, with = "cause_parts")]
+    pub cause: Option<Text>,
 }
 
 impl MemberStatus {
@@ -230,11 +235,11 @@ impl MemberStatus {
 }
 
 /// What there is to know of an array that does not run; one line each.
-fn notes_of(assembly: &Assembly, candidates: &[Candidate]) -> Vec<String> {
-    let mut notes: Vec<String> = assembly
+fn notes_of(assembly: &Assembly, candidates: &[Candidate]) -> Vec<Text> {
+    let mut notes: Vec<Text> = assembly
         .left_out
         .iter()
-        .map(|left_out| left_out.reason.english())
+        .map(|left_out| left_out.reason.clone())
         .chain(assembly.notes.iter().cloned())
         .collect();
     let used = assembly.slots.iter().filter_map(|slot| match slot {
@@ -243,10 +248,10 @@ fn notes_of(assembly: &Assembly, candidates: &[Candidate]) -> Vec<String> {
     });
     notes.extend(
         used.filter(|used| used.superblock.features.contains(Features::BAD_BLOCKS))
-            .map(|used| lost_text(&used.name, "some")),
+            .map(|used| lost_text(&used.name, catalogue::SOME_OF_IT.into())),
     );
     if assembly.start != Startability::Ready {
-        notes.push(assembly.start.to_string());
+        notes.push((&assembly.start).into());
     }
     notes
 }
@@ -313,7 +318,7 @@ impl ArrayStatus {
             .map(|slot| MemberStatus::of_running(&status.members, slot, is_idle))
             .collect();
         let broken = status.broken.iter();
-        let notes = broken.map(|reason| format!("nothing is written any more: {reason}"));
+        let notes = broken.map(|reason| reason.clone().at(catalogue::NOTHING_WRITTEN_ANY_MORE));
         let options = match running.describe() {
             Node::Layer { options, .. } => options,
             _ => Vec::new(),
@@ -371,22 +376,19 @@ impl ArrayStatus {
     pub fn action(&self, called: &str) -> Option<String> {
         let first = |state: MemberState| self.members.iter().find(|member| member.state == state);
         if self.state == ArrayCondition::Failed && self.is_running {
-            let back = "bring back the members that are gone, stop it and start it again";
-            return Some(format!("{back}: raidloom array stop {called}"));
+            return Some(say!(BRING_BACK, name = called));
         }
         if let Some(undecided) = first(MemberState::Undecided) {
             let slot = undecided.slot.unwrap_or(0);
-            return Some(format!("leave out all but one of the devices that claim member {slot}"));
+            return Some(say!(LEAVE_OUT_CLAIMANTS, slot = slot));
         }
         if matches!(self.state, ArrayCondition::Unusable | ArrayCondition::Failed) {
             return Some(match first(MemberState::Missing) {
-                Some(_) => {
-                    "find the members that are missing; the notes say what is wrong".to_owned()
-                }
-                None => "the notes say what is wrong".to_owned(),
+                Some(_) => say!(FIND_MEMBERS),
+                None => say!(SEE_NOTES),
             });
         }
-        let when = if self.is_running { "" } else { " when it runs" };
+        let when = if self.is_running { String::new() } else { say!(WHEN_IT_RUNS) };
         let [failed, stale, missing, rebuild, incomplete] = [
             MemberState::Failed,
             MemberState::Stale,
@@ -396,37 +398,27 @@ impl ArrayStatus {
         ]
         .map(first);
         if first(MemberState::Spare).is_some() && failed.or(stale).or(missing).is_some() {
-            return Some(format!("none: a spare takes the place{when}"));
+            return Some(say!(SPARE_TAKES_PLACE, when = when));
         }
         if let Some(failed) = failed {
             let slot = failed.slot.unwrap_or(0);
-            return Some(format!(
-                "replace the failed member: raidloom array replace {called} {slot} PATH"
-            ));
+            return Some(say!(REPLACE_FAILED, name = called, slot = slot));
         }
         if let Some(stale) = stale {
             let path = stale.name.as_deref().unwrap_or("PATH");
-            return Some(format!(
-                "bring the stale member up to date{when}: raidloom array add {called} {path}"
-            ));
+            return Some(say!(ADD_STALE, when = when, name = called, path = path));
         }
         if missing.is_some() {
-            return Some(format!("give it a new member{when}: raidloom array add {called} PATH"));
+            return Some(say!(ADD_MISSING, when = when, name = called));
         }
         if let Some(slot) = incomplete.and_then(|member| member.slot) {
-            let go_on = format!("raidloom array scrub {called} resume");
-            return Some(format!("go on with the rebuild of member {slot}: {go_on}"));
+            return Some(say!(RESUME_REBUILD, slot = slot, name = called));
         }
         if rebuild.is_some() {
-            let rebuilt = if self.is_running {
-                "none: it is being rebuilt"
-            } else {
-                "none: its rebuild goes on when it runs"
-            };
-            return Some(rebuilt.to_owned());
+            return Some(if self.is_running { say!(BEING_REBUILT) } else { say!(REBUILT_LATER) });
         }
         let has_lost = self.members.iter().any(|member| member.lost_bytes.unwrap_or(0) > 0);
-        has_lost.then(|| "write again, from a backup, what cannot be read".to_owned())
+        has_lost.then(|| say!(WRITE_AGAIN))
     }
 
     /// The status for people.
@@ -457,10 +449,10 @@ impl ArrayStatus {
             tell!(text, STATUS_ACTION, action = action);
         }
         if let Some(work) = &self.work {
-            add!(text, "{:>6}: {}", work.kind, work.text());
+            add!(text, "{}: {}", right(&work.kind_name()), work.text());
         }
         if let Some(scrub) = &self.scrub {
-            add!(text, "{:>6}: {}", scrub.kind, scrub.ended_text());
+            add!(text, "{}: {}", right(&scrub.kind_name()), scrub.ended_text());
         }
         let has_errors =
             self.members.iter().any(|member| member.read_errors.is_some_and(|count| count > 0));
@@ -481,9 +473,8 @@ impl ArrayStatus {
             row.extend(has_errors.then(errors));
             let rebuilt =
                 member.rebuilt_bytes.map(|bytes| say!(REBUILT_UP_TO, size = size_text(bytes)));
-            row.push(
-                rebuilt.into_iter().chain(member.cause.clone()).collect::<Vec<_>>().join("  "),
-            );
+            let cause = member.cause.as_ref().map(Text::to_string);
+            row.push(rebuilt.into_iter().chain(cause).collect::<Vec<_>>().join("  "));
             rows.push(row);
         }
         for row in escape::columns(&rows, if has_errors { &[3] } else { &[] }) {
@@ -542,17 +533,19 @@ pub fn device_text(name: &str) -> &str {
 }
 
 /// What it means that a member lacks some of its data.
-fn lost_text(device: &str, how_much: &str) -> String {
-    format!(
-        "{device}: {how_much} of its data is lost (its bad-block log names it, or a rebuild could \
-        not restore it): what no other member makes up for cannot be read until it is written again"
-    )
+fn lost_text(device: &str, how_much: Text) -> Text {
+    statement!(catalogue::DATA_LOST, how_much = how_much).at(device)
+}
+
+/// A label as wide as those of the lines above it, `  size` and the like.
+fn right(label: &str) -> String {
+    format!("{:columns$}{label}", "", columns = 6_usize.saturating_sub(escape::width(label)))
 }
 
 impl MemberStatus {
-    fn lost_text(&self) -> Option<String> {
+    fn lost_text(&self) -> Option<Text> {
         let lost = self.lost_bytes.filter(|bytes| *bytes > 0)?;
-        Some(lost_text(self.name.as_deref()?, &size_text(lost)))
+        Some(lost_text(self.name.as_deref()?, size_text(lost).into()))
     }
 }
 
@@ -657,7 +650,7 @@ rebuild: member 1, 50.0 % done, 120 MB/s, about 1:02:05 left, 512 bytes could no
         status.members[0].lost_bytes = Some(0);
         assert_eq!((status.members[0].lost_text(), status.action("t")), (None, None));
         status.members[0].lost_bytes = Some(4096);
-        let text = status.members[0].lost_text().expect("something is lost");
+        let text = status.members[0].lost_text().expect("something is lost").to_string();
         assert!(text.starts_with("file:disk0.img: 4KiB of its data is lost"), "{text}");
         assert_eq!(
             status.action("t").as_deref(),
@@ -669,10 +662,8 @@ rebuild: member 1, 50.0 % done, 120 MB/s, about 1:02:05 left, 512 bytes could no
     fn a_failed_member_says_why() {
         let mut status = status();
         let member = &mut status.members[2];
-        (member.state, member.cause) = (
-            MemberState::Failed,
-            Some("file:disk2.img: write at 4096: Input/output error".to_owned()),
-        );
+        (member.state, member.cause) =
+            (MemberState::Failed, Some("file:disk2.img: write at 4096: Input/output error".into()));
         let text = status.text().into_text();
         assert!(
             text.contains(

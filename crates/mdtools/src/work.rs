@@ -4,10 +4,18 @@
 use array::sync::{ListedRanges, Progress, SyncAction};
 use block::size_text;
 use serde::{Deserialize, Serialize};
-use words::{Text, statement};
+use words::{Message, Text, statement};
 
 use crate::catalogue::{self, say};
 
+/// Kinds of work, and what people call them.
+const KINDS: [(&str, Message); 5] = [
+    ("rebuild", catalogue::KIND_REBUILD),
+    ("replace", catalogue::KIND_REPLACE),
+    ("resync", catalogue::KIND_RESYNC),
+    ("check", catalogue::KIND_CHECK),
+    ("repair", catalogue::KIND_REPAIR),
+];
 /// Places that a sentence names; there may be more.
 const NAMED_PLACES: usize = 3;
 
@@ -112,6 +120,19 @@ impl From<&Progress> for WorkStatus {
 }
 
 impl WorkStatus {
+    /// What it is called, for people.
+    #[must_use]
+    pub fn kind_text(&self) -> Text {
+        let known = KINDS.iter().find(|(kind, _)| *kind == self.kind);
+        known.map_or_else(|| Text::from(&self.kind), |(_, message)| (*message).into())
+    }
+
+    /// The same, in the language of what is being made.
+    #[must_use]
+    pub fn kind_name(&self) -> String {
+        self.kind_text().to_string()
+    }
+
     /// How far it is, for people.
     #[must_use]
     pub fn text(&self) -> String {

@@ -9,7 +9,7 @@ use crate::words::say;
 /// A share as a percentage that a person can use; one of less than half a per cent is not nothing.
 fn percent(share: f64) -> String {
     if share > 0.0 && share < 0.005 {
-        "less than 1 %".to_owned()
+        say!(LESS_THAN_ONE_PERCENT)
     } else {
         format!("{:.0} %", 100.0 * share)
     }

@@ -40,7 +40,7 @@ pub(crate) fn resize(
     };
     let has = cache.status().map_or(0, |status| status.size_bytes);
     let at_cache = |error: block::Error| Error::from(error).at(format!("{server}: cache {number}"));
-    promise_memory("the larger size", size_bytes.saturating_sub(has)).map_err(at_cache)?;
+    promise_memory(catalogue::LARGER_SIZE, size_bytes.saturating_sub(has)).map_err(at_cache)?;
     upkeep.resize_cache(number, size_bytes).map_err(at_cache)?;
     let size_bytes = cache.status().map_or(size_bytes, |status| status.size_bytes);
     Ok(json!({ "cache": number, "size_bytes": size_bytes }))

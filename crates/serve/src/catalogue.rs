@@ -90,6 +90,74 @@ words::catalogue! {
         "スタックの指定がありません。stack = 'raid1(...)' のように書いてください";
     PATH_NOT_UTF8: "the path is no UTF-8", "パスが UTF-8 ではありません";
 
+    // What a start has found, and what goes wrong while it serves.
+    DEVICE_WAITS: "{name}: its server has died, and {device} waits for the next one: start it again as it was; `raidloom array stop {name}` gives it up, and what it is used for gets errors",
+        "{name}: サーバーが異常終了し、{device} が次のサーバーを待っています。元のとおり起動してください。`raidloom array stop {name}` で破棄すると、使用中のものはエラーになります";
+    STILL_IN_USE: "still in use, by another program or by requests that its device does not answer",
+        "別のプログラムか、デバイスが応答しない要求によって使用中です";
+    ATTACHED_AS_FILE: "it is attached as a file only: {why}", "ファイルとしてのみ接続しました: {why}";
+    CACHED_TWICE: "the kernel caches its blocks a second time, for it refuses direct I/O",
+        "ダイレクト I/O が使えないため、カーネルがブロックを二重にキャッシュします";
+    STOP_GIVES_UP: "`raidloom array stop {name}` gives up what waits for it",
+        "待っているものは `raidloom array stop {name}` で破棄できます";
+    FILE_UNSERVED: "the file is not served any more: {why}", "ファイルの提供が止まりました: {why}";
+    BLOCK_DEVICE_UNSERVED: "the block device is not served any more: {why}",
+        "ブロックデバイスの提供が止まりました: {why}";
+    VHOST_CUT_OFF: "vhost-user: a client was cut off: {why}", "vhost-user: クライアントを切断しました: {why}";
+    DELETED_WHILE_OPEN: "it was deleted, and what it holds is gone when the array is stopped; {found}. `cp --sparse=always /proc/{process}/fd/{descriptor} {saved}` saves it, while nothing is written; `raidloom array replace` gives its place to another",
+        "削除されており、アレイを停止すると内容が失われます。{found}。書き込みがない間に `cp --sparse=always /proc/{process}/fd/{descriptor} {saved}` で保存できます。`raidloom array replace` で別のものに交換できます";
+    DELETED_AND_GONE: "it was deleted while it was a member, and what it held is gone; {found}. With `missing` in its place the array starts without it, and `raidloom array add` gives its place to another",
+        "メンバーの間に削除され、内容が失われました。{found}。代わりに `missing` と書けばこれなしで起動でき、`raidloom array add` で別のものを追加できます";
+    WAS_DELETED: "it was deleted; {found}", "削除されました。{found}";
+    WAS_RENAMED: "it was renamed and lies at {to} now; {found}. `mv {from} {back}` puts it back",
+        "名前が変わり、今は {to} にあります。{found}。`mv {from} {back}` で戻せます";
+    LEADS_ELSEWHERE: "the name does not lead to the open device any more; {found}",
+        "この名前は開いているデバイスを指さなくなりました。{found}";
+    WAS_CUT_SHORT: "it was cut short from {before} to {now}, and what lay behind is gone",
+        "{before} から {now} に切り詰められ、その後ろの内容が失われました";
+    HAS_BECOME_LONGER: "it has become longer, {now} instead of {before}; the array goes on in what it had",
+        "{before} から {now} に伸びました。アレイは元の範囲だけを使います";
+    NEXT_START_MISSES_IT: "the next start will miss it", "次の起動では欠けることになります";
+    SOMETHING_ELSE_THERE: "something else lies under its name", "その名前には別のものがあります";
+
+    // What an array that comes in pieces waits for.
+    AND_OTHERS: " and {count} more", " ほか {count} 件";
+    WAITS_FOR: "waits for {first}{others}: {there} of {all} are there",
+        "{first}{others} を待っています({all} 台中 {there} 台)";
+    NO_SUPERBLOCK_OF_IT: "{source} has no superblock of the array", "{source} にこのアレイのスーパーブロックがありません";
+    OF_DIFFERENT_ARRAYS: "its members are of different arrays (array assemble --scan shows them)",
+        "メンバーが別々のアレイのものです(array assemble --scan で確認できます)";
+    BETWEEN_SLOTS: " and ", "・";
+    WAITS_FOR_SLOT: "waits for the member in slot {slots}: the configuration does not name it, or it is not up to date",
+        "スロット {slots} のメンバーを待っています。設定にないか、最新ではありません";
+
+    // The end of a server.
+    WAITING_FOR_REQUESTS: "waiting for requests", "要求の待機";
+    THREAD_TO_END_ON: "a thread to end on", "終了処理のスレッド";
+    THE_END: "the end", "終了処理";
+    TAKING_EXPORTS_AWAY: "taking the exports away", "提供の終了";
+    WIPING_RUN: "wiping what the run has made", "測定で作ったものの消去";
+    ENDING_UPKEEP: "ending the upkeep", "維持処理の終了";
+    THE_LAST_FLUSH: "the last flush", "最後のフラッシュ";
+    CLOSING_CACHES: "closing the caches", "キャッシュを閉じる処理";
+    MARKING_CLEAN: "marking the arrays clean", "アレイをクリーンと記録する処理";
+    ERASING_SUPERBLOCKS: "erasing superblocks", "スーパーブロックの消去";
+    MAY_NOT_BE_DURABLE: "what was written last may not be durable: {why}",
+        "最後の書き込みが永続化されていない可能性があります: {why}";
+    A_CACHE: "a cache", "キャッシュ";
+    STEP_NOT_ENDED: "{step} has not come to its end in {time}{why}: what follows it is not done, and the array is found as after a power cut. Process {process} holds the members until the kernel gives its requests back",
+        "{step}が {time} 以内に終わりませんでした{why}。以降の処理は行わず、アレイは電源断の後と同じ状態になります。カーネルが要求を返すまで、プロセス {process} がメンバーを保持します";
+    PROCESS_NOT_ENDED: "its process has not ended, for a device does not give its requests back; it holds the members until then",
+        "デバイスが要求を返さないためプロセスが終わりません。それまでメンバーを保持します";
+    MAKING_EVENTFD: "making an eventfd", "eventfd の作成";
+
+    // What was done with members.
+    DEVICE_WAS_ADDED: "{device} was added", "{device} を追加しました";
+    MEMBER_IS_GIVEN: "member {member} is given to {device}", "メンバー {member} を {device} に引き継ぎます";
+    MEMBER_IS_BACK: "{device} is back as member {member}: by the bitmap it has missed {missed} of {all} at most",
+        "{device} がメンバー {member} として戻りました。ビットマップによると、欠けているのは {all} のうち最大 {missed} です";
+    ADDED_AS_MEMBER: "{device} was added as member {member}", "{device} をメンバー {member} として追加しました";
+
     // What happens to an array that runs.
     ANSWERS_AGAIN: "it answers again", "再び応答しています";
     DEVICE_HAS_FAILED: "{name} has failed{cause}", "{name} が故障しました{cause}";
@@ -108,6 +176,7 @@ words::catalogue! {
     WORK_ENDED_ON_REQUEST: "what was under way was ended on request", "実行中の作業を指示により終了しました";
 
     // Why a running array does not do something.
+    LARGER_SIZE: "the larger size", "大きくするサイズ";
     NO_CACHE_NUMBERED: "{server}: there is no cache {number}; they are numbered from 0 (`raidloom array cache status {server}`)",
         "{server}: キャッシュ {number} はありません。番号は 0 からです(`raidloom array cache status {server}`)";
     SEVERAL_CACHES: "{server}: it has several caches in memory; cache=N says which (`raidloom array cache status {server}` numbers them)",
@@ -136,6 +205,8 @@ words::catalogue! {
         "比べるものがありません。アレイに冗長性がないか、読み取り専用で起動しています";
     UPKEEP_ENDED_AT_ONCE: "the upkeep of the arrays ended at once",
         "アレイの維持処理がすぐに終了しました";
+    NOT_KEPT_UP: "arrays are not kept up any more", "アレイの維持処理が止まりました";
+    BELL_FOR_UPKEEP: "a bell for the upkeep of the arrays", "アレイの維持処理のための通知";
     STARTING_UPKEEP: "starting the upkeep of the arrays", "アレイの維持処理の起動";
     UPKEEP_HAS_ENDED: "the upkeep of the {whose} has ended", "{whose} の維持処理が終了しました";
     SAYS_NOT_WHY: "it does not say why", "理由の出力はありません";

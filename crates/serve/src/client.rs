@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
-
+use serde_json::Value;
 use words::{Text, statement};
 
 use crate::catalogue;
@@ -116,20 +116,20 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::ask`].
-    pub fn stop(mut self) -> Result<Vec<String>, Error> {
+    pub fn stop(mut self) -> Result<Vec<Text>, Error> {
         let answer = self.ask(Command::Stop)?;
-        let problems = answer["problems"].as_array().into_iter().flatten();
-        let mut problems: Vec<String> =
-            problems.filter_map(|problem| problem.as_str().map(str::to_owned)).collect();
+        // Servers of an earlier version say it in English alone.
+        let problems = answer.get("problem_parts").unwrap_or(&answer["problems"]);
+        let problems = problems.as_array().into_iter().flatten();
+        let text = |problem: &Value| serde_json::from_value::<Text>(problem.clone()).ok();
+        let mut problems: Vec<Text> = problems.filter_map(text).collect();
         // The kernel closes the connection while the process still holds its members, so its end
         // alone says too little.
         let patience = Duration::from_secs(END_TIME.tv_sec.unsigned_abs());
         let _ = self.stream.get_ref().set_read_timeout(Some(patience));
         let _ = self.stream.read_to_end(&mut Vec::new());
         if self.process.0.is_some() && !self.process.ends(Some(&END_TIME)) {
-            let text = "its process has not ended, for a device does not give its requests back; \
-                it holds the members until then";
-            problems.push(format!("{}: {text}", self.name));
+            problems.push(Text::from(catalogue::PROCESS_NOT_ENDED).at(&self.name));
         }
         Ok(problems)
     }

@@ -79,10 +79,10 @@ impl MemberTable {
     }
 
     /// Notes that part of what is in this file is gone.
-    pub(crate) fn note_gone(&self, file: &Path, why: &str) {
+    pub(crate) fn note_gone(&self, file: &Path, why: &Text) {
         let is_in = |leaf: &&Member| leaf.opened.as_ref().is_some_and(|it| it.path == file);
         for leaf in lock(&self.leaves).iter().filter(is_in) {
-            leaf.counters.note_gone(|| why.to_owned());
+            leaf.counters.note_gone(|| why.clone());
         }
     }
 
@@ -126,12 +126,12 @@ impl MemberTable {
             Command::Add { array, device, consent } => {
                 let array = self.array(array.as_deref())?;
                 let done = self.add(&self.running[array], &device, consent)?;
-                note(array, done.into());
+                note(array, done);
             }
             Command::Replace { array, member, device, consent } => {
                 let array = self.array(array.as_deref())?;
                 let done = self.replace(&self.running[array], member, &device, consent)?;
-                note(array, done.into());
+                note(array, done);
             }
             Command::Scrub { array, action } => {
                 let array = self.array(array.as_deref())?;
@@ -168,7 +168,7 @@ impl MemberTable {
         running: &RunningArray,
         device: &str,
         consent: GivenConsent,
-    ) -> Result<String, Error> {
+    ) -> Result<Text, Error> {
         let newcomer = self.open(running, device, consent)?;
         let done = match running.empty_slot_of(&newcomer.device, &newcomer.reactor)? {
             Some(member) => newcomer.add_to_slot(running, member)?,
@@ -179,7 +179,7 @@ impl MemberTable {
                     &newcomer.reactor,
                 )?;
                 running.control().add(new_device)?;
-                format!("{device} was added")
+                statement!(catalogue::DEVICE_WAS_ADDED, device = device)
             }
         };
         self.keep(newcomer);
@@ -193,7 +193,7 @@ impl MemberTable {
         member: usize,
         device: &str,
         consent: GivenConsent,
-    ) -> Result<String, Error> {
+    ) -> Result<Text, Error> {
         let control = running.control();
         let snapshot = control.snapshot();
         let Some(condition) = snapshot.members.get(member) else {
@@ -211,7 +211,7 @@ impl MemberTable {
             let new_device =
                 running.make_spare(&newcomer.device, newcomer.device_uuid, &newcomer.reactor)?;
             control.replace(member, new_device)?;
-            format!("member {member} is given to {device}")
+            statement!(catalogue::MEMBER_IS_GIVEN, member = member, device = device)
         } else {
             if *condition == MemberState::Faulty {
                 running.remove(member)?;
@@ -341,13 +341,13 @@ impl MemberTable {
 
     /// Takes the member that is in this file out of service, where the others make up for it: one
     /// that is needed stays, for what is left of it is better than nothing. Whether there was one.
-    pub(crate) fn fail_file(&self, file: &Path, why: &str) -> bool {
+    pub(crate) fn fail_file(&self, file: &Path, why: &Text) -> bool {
         let mut has_failed = false;
         for running in &self.running {
             let Snapshot { names, .. } = running.control().snapshot();
             let is_in = |name: &String| paths_named(name).iter().any(|path| path == file);
             for (place, _) in names.iter().enumerate().filter(|(_, name)| is_in(name)) {
-                has_failed |= running.control().fail_for(place, why).is_ok();
+                has_failed |= running.control().fail_for(place, why.clone()).is_ok();
             }
         }
         has_failed
@@ -404,19 +404,17 @@ struct Newcomer {
 
 impl Newcomer {
     /// Gives it an empty place. What was done, in one line.
-    fn add_to_slot(&self, running: &RunningArray, member: usize) -> Result<String, Error> {
+    fn add_to_slot(&self, running: &RunningArray, member: usize) -> Result<Text, Error> {
         let missed =
             running.add_to_slot(member, &self.device, self.device_uuid, &self.reactor)?.bytes();
         let all = running.control().member_bytes();
         let text = &self.text;
         Ok(if missed < all {
             let (missed, all) = (block::size_text(missed), block::size_text(all));
-            format!(
-                "{text} is back as member {member}: by the bitmap it has missed {missed} of {all} \
-                at most"
-            )
+            let message = catalogue::MEMBER_IS_BACK;
+            statement!(message, device = text, member = member, missed = missed, all = all)
         } else {
-            format!("{text} was added as member {member}")
+            statement!(catalogue::ADDED_AS_MEMBER, device = text, member = member)
         })
     }
 }

@@ -50,7 +50,7 @@ impl Exports {
         settings: &Settings,
         device: &Arc<dyn Device>,
         journal: &mut Journal,
-        notes: &mut Vec<String>,
+        notes: &mut Vec<Text>,
     ) -> Result<Exports, Error> {
         let mut exports = Exports::default();
         match settings.attach {
@@ -88,7 +88,7 @@ impl Exports {
         settings: &Settings,
         device: &Arc<dyn Device>,
         journal: &mut Journal,
-        notes: &mut Vec<String>,
+        notes: &mut Vec<Text>,
     ) -> Result<(), Error> {
         let path = claim.folder().join(DISK);
         let placeholder =
@@ -115,16 +115,13 @@ impl Exports {
             {
                 Ok(made) => made,
                 Err(error) => {
-                    notes.push(format!("it is attached as a file only: {error}"));
+                    notes.push(statement!(catalogue::ATTACHED_AS_FILE, why = error));
                     return Ok(());
                 }
             };
         journal.note_loop_device(&path, made.path())?;
         if !made.is_direct() {
-            notes.push(format!(
-                "{}: the kernel caches its blocks a second time, for it refuses direct I/O",
-                made.path().display()
-            ));
+            notes.push(Text::from(catalogue::CACHED_TWICE).at(made.path().display()));
         }
         tell_kernel(made.path(), info.rotational);
         if settings.policy.writes_durably() && made.is_direct() {
@@ -169,10 +166,7 @@ impl Exports {
             let error = Error::from(error);
             let error = match left {
                 None => error,
-                Some(_) => error.then(format!(
-                    "`raidloom array stop {}` gives up what waits for it",
-                    claim.name()
-                )),
+                Some(_) => error.then(statement!(catalogue::STOP_GIVES_UP, name = claim.name())),
             };
             error.at("--attach=ublk")
         });
@@ -215,24 +209,24 @@ impl Exports {
     }
 
     /// What has gone wrong with what is served.
-    pub(crate) fn troubles(&self) -> Vec<String> {
+    pub(crate) fn troubles(&self) -> Vec<Text> {
         let file = self
             .file
             .as_ref()
             .and_then(FuseFile::failure)
-            .map(|error| format!("the file is not served any more: {error}"));
+            .map(|error| statement!(catalogue::FILE_UNSERVED, why = error));
         let ublk = self
             .ublk
             .as_ref()
             .and_then(UblkDevice::failure)
-            .map(|error| format!("the block device is not served any more: {error}"));
+            .map(|error| statement!(catalogue::BLOCK_DEVICE_UNSERVED, why = error));
         let nbd = self.nbd.as_ref().map(nbd::Server::status);
         let nbd = nbd.and_then(|status| {
             status.trouble.or_else(|| status.exports.into_iter().find_map(|export| export.trouble))
         });
         let vhost_user = self.vhost_user.as_ref().and_then(|server| server.status().trouble);
-        let vhost_user = vhost_user.map(|text| format!("vhost-user: a client was cut off: {text}"));
-        let nbd = nbd.map(|text| format!("NBD: {text}"));
+        let vhost_user = vhost_user.map(|why| statement!(catalogue::VHOST_CUT_OFF, why = why));
+        let nbd = nbd.map(|text| text.at("NBD"));
         file.into_iter().chain(ublk).chain(nbd).chain(vhost_user).collect()
     }
 

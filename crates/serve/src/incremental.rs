@@ -18,7 +18,9 @@ use host::Error;
 use host::guard::{Consent, Guard};
 use mdtools::MemberSource;
 use stack::Identity;
+use words::{Text, statement};
 
+use crate::catalogue;
 use crate::runtime::Runtime;
 use crate::settings::{Settings, configurations};
 
@@ -39,10 +41,10 @@ pub enum Readiness {
     /// A server serves it already.
     Runs,
     /// It has to wait: one line that says for what.
-    Waits(String),
+    Waits(Text),
     /// One of its members must not be opened for writing, as one that md has: one line that says
     /// why.
-    Refused(String),
+    Refused(Text),
 }
 
 /// The configurations with `assemble = true` that name the device, in the order of their names, and
@@ -104,14 +106,15 @@ impl ConfiguredArray {
         let absent: Vec<&PathBuf> = paths.iter().filter(|path| !path.exists()).collect();
         if let Some(first) = absent.first() {
             let others = match absent.len() - 1 {
-                0 => String::new(),
-                others => format!(" and {others} more"),
+                0 => Text::default(),
+                others => statement!(catalogue::AND_OTHERS, count = others),
             };
-            return Ok(Readiness::Waits(format!(
-                "waits for {}{others}: {} of {} are there",
-                first.display(),
-                paths.len() - absent.len(),
-                paths.len()
+            return Ok(Readiness::Waits(statement!(
+                catalogue::WAITS_FOR,
+                first = first.display(),
+                others = others,
+                there = paths.len() - absent.len(),
+                all = paths.len(),
             )));
         }
         let guard = Guard::new(Consent {
@@ -123,7 +126,7 @@ impl ConfiguredArray {
         if !self.settings.read_only
             && let Some(refused) = paths.iter().find_map(|path| guard.check(path).err())
         {
-            return Ok(Readiness::Refused(refused.to_string()));
+            return Ok(Readiness::Refused(refused.text().clone()));
         }
         Ok(match waiting_for(&guard, &tree) {
             Some(reason) => Readiness::Waits(reason),
@@ -140,7 +143,7 @@ impl ConfiguredArray {
 
 /// What the arrays with superblocks in a stack still wait for, though all that the text names is
 /// there: a member that the superblocks count on, and that is not among these.
-fn waiting_for(guard: &Guard, node: &Node) -> Option<String> {
+fn waiting_for(guard: &Guard, node: &Node) -> Option<Text> {
     let Node::Layer { options, children, .. } = node else { return None };
     let inner = children.iter().find_map(|child| waiting_for(guard, child));
     let has_metadata = options.iter().any(|(name, value)| name == "metadata" && value != "none");
@@ -155,29 +158,24 @@ fn waiting_for(guard: &Guard, node: &Node) -> Option<String> {
         .collect();
     let found = mdtools::find(guard, &members?);
     if let Some(passed) = found.passed_over.first() {
-        return Some(passed.why.to_string());
+        return Some(passed.why.clone());
     }
     if let Some(source) = found.without.first() {
-        return Some(format!("{source} has no superblock of the array"));
+        return Some(statement!(catalogue::NO_SUPERBLOCK_OF_IT, source = source.to_string()));
     }
     // What these are members of is looked at where the text has it.
     let of_files = found.groups.iter().filter(|group| !group.stands_on_arrays());
     let [group] = of_files.collect::<Vec<_>>()[..] else {
-        return Some(
-            "its members are of different arrays (array assemble --scan shows them)".to_owned(),
-        );
+        return Some(catalogue::OF_DIFFERENT_ARRAYS.into());
     };
     match group.absent_slots() {
         Ok(none) if none.is_empty() => None,
         Ok(slots) => {
             let slots: Vec<String> = slots.iter().map(ToString::to_string).collect();
-            Some(format!(
-                "waits for the member in slot {}: the configuration does not name it, or it is not \
-                up to date",
-                slots.join(" and ")
-            ))
+            let slots = slots.join(catalogue::BETWEEN_SLOTS.template());
+            Some(statement!(catalogue::WAITS_FOR_SLOT, slots = slots))
         }
-        Err(reason) => Some(reason.to_string()),
+        Err(reason) => Some(reason.clone()),
     }
 }
 

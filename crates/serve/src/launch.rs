@@ -165,7 +165,7 @@ impl LaunchedServer {
         }
         match Client::connect(&self.runtime, &self.status.name)?.stop()? {
             none if none.is_empty() => Ok(()),
-            problems => Err(Error::failed(problems.join("\n"))),
+            problems => Err(Error::failed(Text::joined(problems, "\n"))),
         }
     }
 }

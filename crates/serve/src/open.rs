@@ -24,7 +24,7 @@ use host::Error;
 use mdtools::NewArraySettings;
 use reactor::derive_seed;
 use stack::{Arrays, BuildContext, ImageServer, Models, OpenFiles, RbdImage, Stack};
-use words::Message;
+use words::{Message, Text, statement};
 
 use crate::catalogue;
 use crate::upkeep::{PolledUpkeep, Upkeep};
@@ -177,31 +177,29 @@ pub(crate) struct Ending<'a> {
 
 impl Ending<'_> {
     /// Ends it, and says what could not be done in order. `step` is told what is being done.
-    pub(crate) fn end(self, step: &mut dyn FnMut(&'static str)) -> Vec<String> {
+    pub(crate) fn end(self, step: &mut dyn FnMut(Message)) -> Vec<Text> {
         let Ending { device, caches, arrays, marked, reactor } = self;
         let mut problems = Vec::new();
-        step("the last flush");
+        step(catalogue::THE_LAST_FLUSH);
         if !device.info().read_only && device.info().volatile_cache {
             let flushed = reactor.map_or_else(wall, |reactor| Ok(reactor.clone()));
             let flushed = flushed.and_then(|reactor| Blocking::open(device, &reactor)?.flush());
             problems.extend(
-                flushed
-                    .err()
-                    .map(|error| format!("what was written last may not be durable: {error}")),
+                flushed.err().map(|error| statement!(catalogue::MAY_NOT_BE_DURABLE, why = error)),
             );
         }
-        step("closing the caches");
+        step(catalogue::CLOSING_CACHES);
         // Those above write to those below.
         for cache in caches.iter().rev() {
-            problems.extend(cache.close().err().map(|error| format!("a cache: {error}")));
+            problems.extend(cache.close().err().map(|error| error.text().at(catalogue::A_CACHE)));
         }
-        step("marking the arrays clean");
+        step(catalogue::MARKING_CLEAN);
         let ended = match reactor {
             Some(reactor) => arrays.end_on(reactor),
             None => arrays.end(),
         };
-        problems.extend(ended.err().map(|error| error.to_string()));
-        step("erasing superblocks");
+        problems.extend(ended.err().map(|error| error.text()));
+        step(catalogue::ERASING_SUPERBLOCKS);
         // On the virtual clock they go with their devices.
         if reactor.is_none() && !marked.is_empty() {
             let erased = wall().map(|reactor| {
@@ -210,7 +208,7 @@ impl Ending<'_> {
                 all.reduce(|first, _| first)
             });
             let problem = erased.unwrap_or_else(Some);
-            problems.extend(problem.map(|error| format!("erasing superblocks: {error}")));
+            problems.extend(problem.map(|error| error.text().at(catalogue::ERASING_SUPERBLOCKS)));
         }
         problems
     }

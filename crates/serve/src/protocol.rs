@@ -161,27 +161,25 @@ pub enum Answer {
 /// Why something was not done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// One line for people, in English.
-    pub text: String,
+    /// One line for people. In JSON `text` is its English, and `parts` has codes and names, for
+    /// the language of whoever asked.
+    #[serde(flatten, with = "refusal_parts")]
+    pub text: Text,
     /// The exit code of the command that asked.
     pub exit_code: u8,
-    /// The line as codes and names, for the language of whoever asked. Servers of an earlier
-    /// version do not say it.
-    #[serde(default, skip_serializing_if = "Text::is_empty")]
-    pub parts: Text,
 }
+
+words::with_parts!(refusal_parts: Text, "text", "parts");
 
 impl From<&host::Error> for Refusal {
     fn from(error: &host::Error) -> Refusal {
-        let parts = error.text().clone();
-        Refusal { text: parts.english(), exit_code: error.exit_code(), parts }
+        Refusal { text: error.text().clone(), exit_code: error.exit_code() }
     }
 }
 
 impl From<Refusal> for host::Error {
     fn from(refusal: Refusal) -> host::Error {
-        let Refusal { text, exit_code, parts } = refusal;
-        let text = if parts.is_empty() { text.into() } else { parts };
+        let Refusal { text, exit_code } = refusal;
         match exit_code {
             2 => host::Error::usage(text),
             4 => host::Error::refused(text),

@@ -18,7 +18,7 @@ use std::time::Duration;
 use host::journal::{self, Journal};
 use host::{Error, facts};
 use rustix::fs::OFlags;
-use words::statement;
+use words::{Text, statement};
 
 use crate::catalogue;
 
@@ -65,7 +65,7 @@ pub struct Claim {
     folder: PathBuf,
     _lock: File,
     /// What a dead server of that name had left behind and was undone.
-    pub notes: Vec<String>,
+    pub notes: Vec<Text>,
     /// The journal with the block device that it has left, and that this server goes on with.
     pub(crate) left: Option<Journal>,
 }
@@ -297,21 +297,20 @@ impl Runtime {
     /// for its next server stays, and whoever uses it waits too. Says in words what was done, and
     /// what waits.
     #[must_use]
-    pub fn clean_up(&self) -> Vec<String> {
+    pub fn clean_up(&self) -> Vec<Text> {
         let dead = self.entries().into_iter().filter(|entry| entry.process.is_none());
         let waits = |name: &str| journal::waiting_device(&self.folder_of(name).ok()?);
         let undone = dead.filter_map(|entry| match (waits(&entry.name), &entry.name) {
-            (Some(device), name) => Some(vec![format!(
-                "{name}: its server has died, and {} waits for the next one: start it again as it \
-                was; `raidloom array stop {name}` gives it up, and what it is used for gets errors",
-                device.path.display()
-            )]),
+            (Some(device), name) => {
+                let device = device.path.display();
+                Some(vec![statement!(catalogue::DEVICE_WAITS, name = name, device = device)])
+            }
             (None, name) => self.undo(name),
         });
         undone.flatten().collect()
     }
 
-    fn undo(&self, name: &str) -> Option<Vec<String>> {
+    fn undo(&self, name: &str) -> Option<Vec<Text>> {
         match self.claim(name) {
             Ok(mut claim) => Some(std::mem::take(&mut claim.notes)),
             // Another process was quicker.
@@ -430,7 +429,7 @@ pub(crate) fn note_files(folder: &Path, files: &[PathBuf]) -> io::Result<()> {
 /// apart some time after the process has ended, and what they use stays open and locked until then.
 /// Names those that something goes on holding. A lock for reading, as other programs that only look
 /// hold it, is in nobody's way: it is not waited for.
-fn held_by_the_dead(folder: &Path, patience: Duration) -> Vec<String> {
+fn held_by_the_dead(folder: &Path, patience: Duration) -> Vec<Text> {
     let Ok(text) = fs::read(folder.join(FILES)) else { return Vec::new() };
     let files = text.split(|byte| *byte == 0).filter(|path| !path.is_empty());
     let mut pauses = patience.as_millis() / PAUSE.as_millis();
@@ -447,11 +446,7 @@ fn held_by_the_dead(folder: &Path, patience: Duration) -> Vec<String> {
         };
         while is_held() {
             if pauses == 0 {
-                notes.push(format!(
-                    "{}: still in use, by another program or by requests that its device does not \
-                    answer",
-                    file.display()
-                ));
+                notes.push(Text::from(catalogue::STILL_IN_USE).at(file.display()));
                 break;
             }
             pauses -= 1;
@@ -493,14 +488,14 @@ mod tests {
         paths[..2].iter().for_each(|path| drop(File::create(path).unwrap()));
         let holder = File::open(&paths[0]).unwrap();
         holder.lock().unwrap();
-        assert_eq!(held_by_the_dead(folder.path(), Duration::ZERO), [""; 0], "nothing is noted");
+        assert_eq!(held_by_the_dead(folder.path(), Duration::ZERO), [], "nothing is noted");
         note_files(folder.path(), &paths).unwrap();
         let notes = held_by_the_dead(folder.path(), Duration::ZERO);
-        assert!(notes.len() == 1 && notes[0].contains("held: still in use"), "{notes:?}");
+        assert!(notes.len() == 1 && notes[0].english().contains("held: still in use"), "{notes:?}");
         holder.unlock().unwrap();
         holder.lock_shared().unwrap();
         let notes = held_by_the_dead(folder.path(), Duration::ZERO);
-        assert_eq!(notes, [""; 0], "who reads is not waited for");
+        assert_eq!(notes, [], "who reads is not waited for");
     }
 
     #[test]

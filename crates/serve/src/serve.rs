@@ -38,10 +38,10 @@ use crate::protocol::Command;
 use crate::runtime::{self, Claim, SOCKET};
 use crate::settings::{ImageSettings, Settings, check_point};
 use crate::status::{Attachment, CacheReport, MemberStatus, Status};
-use crate::upkeep::Upkeep;
+use crate::upkeep::{Upkeep, has_failed};
 use crate::usability::{MissingPart, Usability};
 use crate::watch::{ChangedFile, FileChange, Lengths, Watch};
-use words::statement;
+use words::{Message, Text, statement};
 
 /// A server that is ready.
 pub struct Server {
@@ -55,7 +55,7 @@ pub struct Server {
     deadlines: Vec<DeadlineWatch>,
     caches: Vec<CacheHandle>,
     started_unix_seconds: u64,
-    notes: Vec<String>,
+    notes: Vec<Text>,
     exports: Mutex<Exports>,
     upkeep: Mutex<Option<Arc<Upkeep>>>,
     arrays: Mutex<Arrays>,
@@ -72,7 +72,7 @@ pub struct Server {
     ending: AtomicBool,
     bell: Bell,
     /// What is being done at the end.
-    step: Mutex<&'static str>,
+    step: Mutex<Message>,
     watch: Watch,
     /// Closed at its other end when the run is gone that this serves.
     starter: Option<UnixStream>,
@@ -93,7 +93,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 struct ServerParts {
     stack: Stack,
     journal: Journal,
-    notes: Vec<String>,
+    notes: Vec<Text>,
     exports: Exports,
     upkeep: Option<Upkeep>,
     marked: Vec<Arc<dyn Device>>,
@@ -161,7 +161,7 @@ impl Server {
             listener,
             ending: AtomicBool::new(false),
             bell,
-            step: Mutex::new("the end"),
+            step: Mutex::new(catalogue::THE_END),
             watch: Watch::default(),
             starter,
             settings: launch.settings,
@@ -335,7 +335,7 @@ impl Server {
             for part in missing.iter().filter(|part| !told.contains(part)) {
                 // A place that was empty from the beginning has no cause.
                 if let (None, Some(cause)) = (&part.told_by, &part.cause) {
-                    server.tell(format!("{} has failed: {cause}", part.name));
+                    server.tell(has_failed(&part.name, Some(cause)));
                 }
             }
             told = missing;
@@ -365,7 +365,7 @@ impl Server {
     }
 
     /// Has something shown among what has happened.
-    fn tell(&self, text: String) {
+    fn tell(&self, text: Text) {
         if let Some(upkeep) = &*lock(&self.upkeep) {
             upkeep.record(&self.name, text);
         }
@@ -388,7 +388,8 @@ impl Server {
     /// # Errors
     /// What could not be done in order at the end.
     pub fn run(self: &Arc<Server>, wake: impl AsFd) -> Result<(), Error> {
-        let failed = |error: std::io::Error| Error::from_io("waiting for requests", &error);
+        let failed =
+            |error: std::io::Error| Error::from_io(catalogue::WAITING_FOR_REQUESTS, &error);
         let mut said = String::new();
         loop {
             let mut ready = vec![
@@ -470,7 +471,7 @@ impl Server {
         }
         let _operation = lock(&self.operation);
         match command {
-            Command::Stop => self.end_all().map(|problems| json!({ "problems": problems })),
+            Command::Stop => self.end_all().map(|problems| told(&problems)),
             Command::Mount { point, file_system, options } => {
                 self.mount(&point, file_system.as_deref(), options.as_deref(), None)
             }
@@ -496,7 +497,7 @@ impl Server {
     ///
     /// # Errors
     /// What still uses it. Then it is still served.
-    pub fn stop(self: &Arc<Server>, unmounts: bool) -> Result<Vec<String>, Error> {
+    pub fn stop(self: &Arc<Server>, unmounts: bool) -> Result<Vec<Text>, Error> {
         let _operation = lock(&self.operation);
         if unmounts {
             self.take_image(mount::unmount_patiently)?;
@@ -511,13 +512,13 @@ impl Server {
     }
 
     /// Ends everything in order, as far as devices answer. What does not come to its end is named.
-    fn end_all(self: &Arc<Server>) -> Result<Vec<String>, Error> {
+    fn end_all(self: &Arc<Server>) -> Result<Vec<Text>, Error> {
         let (sender, ended) = mpsc::channel();
         let server = Arc::clone(self);
         let end = move || {
             let _ = sender.send(server.end_in_order());
         };
-        let failed = |error| Error::from_io("a thread to end on", &error);
+        let failed = |error| Error::from_io(catalogue::THREAD_TO_END_ON, &error);
         std::thread::Builder::new().name("end".to_owned()).spawn(end).map_err(failed)?;
         let mut waited = Duration::ZERO;
         loop {
@@ -531,31 +532,32 @@ impl Server {
                 }
                 Err(RecvTimeoutError::Timeout) => waited += END_ROUND,
             }
-            let silent: Vec<String> =
+            let silent: Vec<Text> =
                 self.deadlines.iter().filter_map(DeadlineWatch::failure).collect();
             if waited >= if silent.is_empty() { END_TIME } else { SILENT_END_TIME } {
                 let (name, step) = (&self.name, *lock(&self.step));
                 let why = if silent.is_empty() {
-                    String::new()
+                    Text::default()
                 } else {
-                    format!(" ({})", silent.join("; "))
+                    Text::from(" (").and(Text::joined(silent, "; ")).and(")")
                 };
-                let process = std::process::id();
-                return Ok(vec![format!(
-                    "{name}: {step} has not come to its end in {}{why}: what follows it is not \
-                    done, and the array is found as after a power cut. \
-                     Process {process} holds the members until the kernel gives its requests back",
-                    block::duration_text(waited)
-                )]);
+                let text = statement!(
+                    catalogue::STEP_NOT_ENDED,
+                    step = step,
+                    time = block::duration_text(waited),
+                    why = why,
+                    process = std::process::id(),
+                );
+                return Ok(vec![text.at(name)]);
             }
         }
     }
 
     /// Exports, then the upkeep, then what they stood on.
-    fn end_in_order(&self) -> Result<Vec<String>, Error> {
+    fn end_in_order(&self) -> Result<Vec<Text>, Error> {
         let name = &self.name;
         let step = |step| *lock(&self.step) = step;
-        step("taking the exports away");
+        step(catalogue::TAKING_EXPORTS_AWAY);
         if let Some(point) = self.mounts().last() {
             let advice = format!("raidloom array umount {name}");
             let point = point.display();
@@ -572,13 +574,13 @@ impl Server {
         for changed in changed.iter().filter(|changed| changed.change.is_out_of_place()) {
             self.members.fail_file(&changed.path, &changed.text());
         }
-        let mut problems: Vec<String> = Vec::new();
+        let mut problems: Vec<Text> = Vec::new();
         if self.serves_a_run() && !self.is_read_only() {
-            step("wiping what the run has made");
+            step(catalogue::WIPING_RUN);
             let wiped = mdtools::erase_marks(&*self.device);
-            problems.extend(wiped.err().map(|error| format!("{name}: {error}")));
+            problems.extend(wiped.err().map(|error| error.text().clone().at(name)));
         }
-        step("ending the upkeep");
+        step(catalogue::ENDING_UPKEEP);
         if let Some(upkeep) = lock(&self.upkeep).take() {
             upkeep.end();
         }
@@ -592,7 +594,7 @@ impl Server {
         let ended = ended.end(&mut |doing| step(doing));
         let harm = changed.iter().filter(|changed| changed.change.is_harm());
         let of_others = (ended.into_iter()).chain(harm.map(ChangedFile::text_at_end));
-        problems.extend(of_others.map(|problem| format!("{name}: {problem}")));
+        problems.extend(of_others.map(|problem| problem.at(name)));
         let journal = std::mem::replace(&mut *lock(&self.journal), Journal::new(&self.folder));
         problems.extend(journal.undo());
         // A run's members stay locked: they are its own.
@@ -611,11 +613,11 @@ impl Server {
         if files.is_empty() || self.members.can_do_without(&files) {
             return Ok(());
         }
-        let lines: Vec<String> = lost.iter().map(|lost| lost.text()).collect();
+        let lines = Text::joined(lost.iter().map(|lost| lost.text()), "; ");
         Err(Error::failed(statement!(
             catalogue::NOT_STOPPED,
             name = &self.name,
-            lost = lines.join("; "),
+            lost = lines,
             process = std::process::id()
         )))
     }
@@ -782,9 +784,19 @@ impl Drop for Server {
     }
 }
 
+/// What the end of a server is answered with.
+fn told(problems: &[Text]) -> Value {
+    let english: Vec<String> = problems.iter().map(Text::english).collect();
+    let mut answer = json!({ "problems": english });
+    if !problems.is_empty() {
+        answer["problem_parts"] = json!(problems);
+    }
+    answer
+}
+
 /// What could not be done in order is an error.
-fn in_order(problems: &[String]) -> Result<(), Error> {
-    if problems.is_empty() { Ok(()) } else { Err(Error::failed(problems.join("\n"))) }
+fn in_order(problems: &[Text]) -> Result<(), Error> {
+    if problems.is_empty() { Ok(()) } else { Err(Error::failed(Text::joined(problems, "\n"))) }
 }
 
 fn processor_seconds() -> f64 {
@@ -873,10 +885,11 @@ fn make(
         mdtools::erase_marks(&*stack.device)?;
     }
     let mut journal = left.unwrap_or_else(|| Journal::new(claim.folder()));
-    let mut notes: Vec<String> = claim.notes.iter().chain(&stack.notes).cloned().collect();
+    let mut notes: Vec<Text> = claim.notes.iter().chain(&stack.notes).cloned().collect();
     let exports = Exports::make(claim, settings, &stack.device, &mut journal, &mut notes)?;
     let listener = control::listen(&claim.folder().join(SOCKET))?;
-    let bell = Bell::nonblocking().map_err(|error| Error::from_io("making an eventfd", &error))?;
+    let bell =
+        Bell::nonblocking().map_err(|error| Error::from_io(catalogue::MAKING_EVENTFD, &error))?;
     Ok(ServerParts { stack, journal, notes, exports, upkeep, marked, listener, bell })
 }
 

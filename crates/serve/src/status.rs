@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use cache::CacheStatus;
 use mdtools::{ArrayCondition, ArrayStatus};
 use serde::{Deserialize, Serialize};
+use words::Text;
 
 use crate::upkeep::Event;
 use crate::usability::{MissingPart, Usability};
@@ -57,8 +58,12 @@ pub struct Status {
     /// What has happened to the arrays of late, the latest last.
     pub events: Vec<Event>,
     /// What there is to know: degraded exports, direct I/O that is not there.
-    pub notes: Vec<String>,
+    #[serde(flatten, with = "note_parts")]
+    pub notes: Vec<Text>,
 }
+
+words::with_parts!(note_parts: Vec<Text>, "notes", "note_parts");
+words::with_parts!(failure_parts: Option<Text>, "failure", "failure_parts");
 
 impl Status {
     /// In one word.
@@ -157,7 +162,8 @@ pub struct CacheReport {
     /// Memory that it takes besides the data, in bytes.
     pub metadata_bytes: u64,
     /// What is wrong with it.
-    pub failure: Option<String>,
+    #[serde(flatten, with = "failure_parts")]
+    pub failure: Option<Text>,
 }
 
 impl From<CacheStatus> for CacheReport {

@@ -40,12 +40,12 @@ pub struct Event {
     pub unix_seconds: u64,
     /// The array's name.
     pub array: String,
-    /// What, in one line of English.
-    pub text: String,
-    /// The same as what it says, for those who read it in their language.
-    #[serde(default)]
-    pub parts: Text,
+    /// What, in one line. In JSON `text` is its English, and `parts` has codes and names.
+    #[serde(flatten, with = "event_parts")]
+    pub text: Text,
 }
+
+words::with_parts!(event_parts: Text, "text", "parts");
 
 /// What status shows of the upkeep.
 #[derive(Default)]
@@ -60,7 +60,7 @@ struct Board {
     scrubs: Vec<Option<WorkStatus>>,
     events: VecDeque<Event>,
     /// Why upkeep has ended before its time.
-    trouble: Option<String>,
+    trouble: Option<Text>,
 }
 
 impl Board {
@@ -71,8 +71,7 @@ impl Board {
         self.events.push_back(Event {
             unix_seconds: facts::unix_seconds(),
             array: array.to_owned(),
-            text: text.english(),
-            parts: text,
+            text,
         });
     }
 }
@@ -139,7 +138,7 @@ impl Upkeep {
         // The reactor belongs to this thread, so it is made here.
         let open = move || {
             let reactor = Reactor::wall()?;
-            let failed = |error| Error::from_io("a bell for the upkeep of the arrays", error);
+            let failed = |error| Error::from_io(catalogue::BELL_FOR_UPKEEP, error);
             let ringer = reactor.ringer().map_err(failed)?;
             let mut upkeep = StackUpkeep::open(&arrays, &caches, shared, &reactor)?;
             upkeep.deadlines = deadlines.into_iter().map(|watch| (watch, false)).collect();
@@ -208,7 +207,7 @@ impl Upkeep {
     }
 
     /// Why nothing is kept up any more, if so.
-    pub(crate) fn trouble(&self) -> Option<String> {
+    pub(crate) fn trouble(&self) -> Option<Text> {
         self.board.board().trouble.clone()
     }
 
@@ -323,6 +322,12 @@ impl CacheEntry {
     }
 }
 
+/// What is told of a device that has failed.
+pub(crate) fn has_failed(name: &str, cause: Option<&Text>) -> Text {
+    let cause = cause.map_or_else(Text::default, |cause| Text::from(": ").and(cause));
+    statement!(catalogue::DEVICE_HAS_FAILED, name = name, cause = cause)
+}
+
 impl ArrayUpkeep {
     /// The members that have failed since this was asked last, each as a line.
     fn new_failures(&mut self) -> Vec<Text> {
@@ -332,11 +337,8 @@ impl ArrayUpkeep {
             return Vec::new();
         }
         let failed = control.snapshot().faulty();
-        let is_new = |(name, _): &&(String, Option<String>)| !self.failed.contains(name);
-        let line = |(name, cause): &(String, Option<String>)| {
-            let cause = cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
-            statement!(catalogue::DEVICE_HAS_FAILED, name = name, cause = cause)
-        };
+        let is_new = |(name, _): &&(String, Option<Text>)| !self.failed.contains(name);
+        let line = |(name, cause): &(String, Option<Text>)| has_failed(name, cause.as_ref());
         let news = failed.iter().filter(is_new).map(line).collect();
         self.failed = failed.into_iter().map(|(name, _)| name).collect();
         news
@@ -455,8 +457,8 @@ impl StackUpkeep {
             // What was asked for shows in what is answered.
             seen.drain(..).for_each(|answer| answer());
             if let Err(error) = self.reactor.wait(Some(self.reactor.now() + ROUND)) {
-                self.board.board().trouble =
-                    Some(format!("arrays are not kept up any more: {error}"));
+                let text = block::io_text(&error).at(catalogue::NOT_KEPT_UP);
+                self.board.board().trouble = Some(text);
                 return;
             }
         }

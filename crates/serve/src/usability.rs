@@ -17,6 +17,7 @@ use cache::{CacheCondition, CacheHandle};
 use mdtools::{ArrayCondition, device_text};
 use serde::{Deserialize, Serialize};
 use stack::{InnerLayers, Member};
+use words::Text;
 
 /// What a stack can do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,10 +38,13 @@ pub struct MissingPart {
     /// Its stack text.
     pub name: String,
     /// Why, where it is known.
-    pub cause: Option<String>,
+    #[serde(flatten, with = "cause_parts")]
+    pub cause: Option<Text>,
     /// The array or cache that tells of it by itself.
     pub told_by: Option<String>,
 }
+
+words::with_parts!(cause_parts: Option<Text>, "cause", "cause_parts");
 
 impl Usability {
     /// That of a stack whose writes are refused or not.
@@ -87,7 +91,7 @@ impl Condition {
     /// The same without a part that has said that it is gone.
     fn unless_gone(mut self, node: &Node, counters: Option<&Counters>) -> Condition {
         if let Some(cause) = counters.and_then(Counters::gone) {
-            let (name, cause) = (node.to_string(), Some(cause.to_owned()));
+            let (name, cause) = (node.to_string(), Some(cause.clone()));
             self.missing.push(MissingPart { name, cause, told_by: None });
             (self.is_readable, self.takes_writes) = (false, false);
         }

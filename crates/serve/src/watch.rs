@@ -24,6 +24,9 @@ use std::time::Duration;
 use block::size_text;
 use rustix::io::Errno;
 use stack::OpenedFile;
+use words::{Message, Text, statement};
+
+use crate::catalogue;
 
 /// How often it is looked.
 const ROUND: Duration = Duration::from_secs(1);
@@ -89,69 +92,64 @@ impl FileChange {
 
 impl ChangedFile {
     /// What has become of it and how to save what it holds, in one line: while it is open.
-    pub(crate) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> Text {
         let path = self.path.display();
-        let what = match &self.change {
-            FileChange::Deleted(found) => format!(
-                "it was deleted, and what it holds is gone when the array is stopped; {}. `cp \
-                --sparse=always /proc/{}/fd/{} {}` saves it, while nothing is written; `raidloom \
-                array replace` gives its place to another",
-                found.text(),
-                std::process::id(),
-                self.descriptor,
-                escape::shell(&format!("{path}.saved")),
+        match &self.change {
+            FileChange::Deleted(found) => statement!(
+                catalogue::DELETED_WHILE_OPEN,
+                found = found.text(),
+                process = std::process::id(),
+                descriptor = self.descriptor,
+                saved = escape::shell(&format!("{path}.saved")),
             ),
             _ => self.text_in_any_case(),
-        };
-        format!("{path}: {what}")
+        }
+        .at(path)
     }
 
     /// The same once it is closed, or about to be.
-    pub(crate) fn text_at_end(&self) -> String {
-        let what = match &self.change {
-            FileChange::Deleted(found) => format!(
-                "it was deleted while it was a member, and what it held is gone; {}. With \
-                `missing` in its place the array starts without it, and `raidloom array add` gives \
-                its place to another",
-                found.text(),
-            ),
+    pub(crate) fn text_at_end(&self) -> Text {
+        match &self.change {
+            FileChange::Deleted(found) => {
+                statement!(catalogue::DELETED_AND_GONE, found = found.text())
+            }
             _ => self.text_in_any_case(),
-        };
-        format!("{}: {what}", self.path.display())
+        }
+        .at(self.path.display())
     }
 
-    fn text_in_any_case(&self) -> String {
+    fn text_in_any_case(&self) -> Text {
         match &self.change {
-            FileChange::Deleted(found) => format!("it was deleted; {}", found.text()),
-            FileChange::Moved(to, found) => format!(
-                "it was renamed and lies at {} now; {}. `mv {} {}` puts it back",
-                to.display(),
-                found.text(),
-                escape::shell(&to.display().to_string()),
-                escape::shell(&self.path.display().to_string()),
+            FileChange::Deleted(found) => statement!(catalogue::WAS_DELETED, found = found.text()),
+            FileChange::Moved(to, found) => statement!(
+                catalogue::WAS_RENAMED,
+                to = to.display(),
+                found = found.text(),
+                from = escape::shell(&to.display().to_string()),
+                back = escape::shell(&self.path.display().to_string()),
             ),
             FileChange::Unnamed(found) => {
-                format!("the name does not lead to the open device any more; {}", found.text())
+                statement!(catalogue::LEADS_ELSEWHERE, found = found.text())
             }
-            FileChange::CutShort { before_bytes, now_bytes } => format!(
-                "it was cut short from {} to {}, and what lay behind is gone",
-                size_text(*before_bytes),
-                size_text(*now_bytes),
+            FileChange::CutShort { before_bytes, now_bytes } => statement!(
+                catalogue::WAS_CUT_SHORT,
+                before = size_text(*before_bytes),
+                now = size_text(*now_bytes),
             ),
-            FileChange::Longer { before_bytes, now_bytes } => format!(
-                "it has become longer, {} instead of {}; the array goes on in what it had",
-                size_text(*now_bytes),
-                size_text(*before_bytes),
+            FileChange::Longer { before_bytes, now_bytes } => statement!(
+                catalogue::HAS_BECOME_LONGER,
+                before = size_text(*before_bytes),
+                now = size_text(*now_bytes),
             ),
         }
     }
 }
 
 impl FoundInstead {
-    fn text(self) -> &'static str {
+    fn text(self) -> Message {
         match self {
-            FoundInstead::Nothing => "the next start will miss it",
-            FoundInstead::Another => "something else lies under its name",
+            FoundInstead::Nothing => catalogue::NEXT_START_MISSES_IT,
+            FoundInstead::Another => catalogue::SOMETHING_ELSE_THERE,
         }
     }
 }
@@ -270,7 +268,7 @@ impl Watch {
     }
 
     /// What there is to say now.
-    pub(crate) fn notes(&self) -> Vec<String> {
+    pub(crate) fn notes(&self) -> Vec<Text> {
         lock(&self.changed).iter().map(ChangedFile::text).collect()
     }
 }
@@ -378,7 +376,7 @@ mod tests {
                 expected.iter().map(|change| (&files[0].path, change)).collect::<Vec<_>>(),
                 "{how}"
             );
-            assert!(seen.iter().all(|one| !one.text().contains('\n')), "{how}: one line");
+            assert!(seen.iter().all(|one| !one.text().english().contains('\n')), "{how}: one line");
         }
     }
 
@@ -415,7 +413,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let files = [opened(&folder.path().join("it's here.img"))];
         fs::remove_file(&files[0].path).unwrap();
-        let text = Lengths::default().look(&files)[0].text();
+        let text = Lengths::default().look(&files)[0].text().english();
         let command = text.split('`').nth(1).unwrap();
         let status = std::process::Command::new("sh").arg("-c").arg(command).status().unwrap();
         assert!(status.success(), "{command}");

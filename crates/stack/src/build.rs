@@ -29,7 +29,7 @@ use device::{
 use image::{ImageDevice, ImageHeader, ImageOptions, ImageUse};
 use luks::{LuksDevice, LuksHeader, LuksOptions};
 use reactor::{Reactor, derive_seed};
-use words::statement;
+use words::{Text, statement};
 
 use crate::disk_image::{FileGrowth, ImageFile, image_leaf, image_use, is_whole_file, tail_of};
 use crate::encryption;
@@ -319,7 +319,7 @@ pub struct Stack {
     /// The leaves, from left to right.
     pub members: Vec<Member>,
     /// What the user should know: direct I/O that is not there, a unit that could mean two things.
-    pub notes: Vec<String>,
+    pub notes: Vec<Text>,
     /// The clock that the stack runs on by itself: virtual when it is made of modelled disks alone,
     /// and of memory that caches them.
     pub clock: Clock,
@@ -457,7 +457,7 @@ struct Builder<'a> {
     /// While the file of a disk image is opened, which is not used as a disk itself.
     is_image: bool,
     members: Vec<Member>,
-    notes: Vec<String>,
+    notes: Vec<Text>,
     common: Models,
     /// How many modelled disks of its own there are so far.
     models: u64,
@@ -732,7 +732,7 @@ impl Builder<'_> {
             &facts,
             OverlayOptions { keep: !settings.is("keep", "no") },
         )?;
-        self.notes.extend(overlay.note().map(str::to_owned));
+        self.notes.extend(overlay.note().cloned());
         Ok(Arc::new(overlay))
     }
 
@@ -775,7 +775,7 @@ impl Builder<'_> {
             Cache::open(store, lower, &self.facts(settings, below.clone()), options)?
         };
         self.seals.extend(cache.seal().map(|seal| (seal, below)));
-        self.notes.extend(cache.note().map(str::to_owned));
+        self.notes.extend(cache.note().cloned());
         self.members.extend(lower_members);
         self.caches.push(cache.handle());
         Ok(Arc::new(cache))
@@ -905,7 +905,7 @@ impl Builder<'_> {
             growth.iter().for_each(FileGrowth::undo);
             at(error)
         })?;
-        self.notes.extend(device.note().map(|note| format!("image({file}): {note}")));
+        self.notes.extend(device.note().map(|note| note.clone().at(format!("image({file})"))));
         // What the file looks like is nothing to the disk in it.
         self.carriers.truncate(first_carrier);
         self.carry(&device)?;
@@ -993,7 +993,7 @@ impl Builder<'_> {
             files.promise_memory(bytes).map_err(spared)
         };
         let device = LuksDevice::open(below, header, &passphrase, options, &promise).map_err(at)?;
-        self.notes.extend(device.note().map(|note| format!("luks({child}): {note}")));
+        self.notes.extend(device.note().map(|note| note.clone().at(format!("luks({child})"))));
         self.carry(&device)?;
         Ok(Arc::new(device))
     }
@@ -1118,10 +1118,8 @@ impl Builder<'_> {
             self.carriers.push((device.describe().to_string(), mark));
         }
         if let Some(reason) = device.direct_refused() {
-            self.notes.push(format!(
-                "{}: through the page cache, for direct I/O is not to be had: {reason}",
-                path.display()
-            ));
+            let note = statement!(messages::THROUGH_PAGE_CACHE, reason = reason);
+            self.notes.push(note.at(path.display()));
         }
         Ok(Arc::new(device))
     }
@@ -1204,7 +1202,7 @@ impl Builder<'_> {
             let said = error.text().at(place);
             Error::with_source(ErrorKind::Invalid, "", error).retold(said)
         })?;
-        if let Some(note) = size.note.map(|note| note.english())
+        if let Some(note) = size.note
             && !self.notes.contains(&note)
         {
             self.notes.push(note);

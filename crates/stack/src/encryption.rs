@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 use block::{Device, Error, ErrorKind, Node, text_path};
 use device::{Direct, FileDevice, FileOptions};
 use luks::{LuksHeader, Passphrase};
+use words::{Message, Text, statement};
 use zeroize::Zeroizing;
 
+use crate::messages;
 use crate::settings::Settings;
 
 /// Longer key files than cryptsetup reads, in bytes.
@@ -21,10 +23,10 @@ const OTHERS: u32 = 0o044;
 
 /// The file that holds the passphrase of a layer.
 pub(crate) fn passphrase_file(settings: &Settings<'_>) -> Result<PathBuf, Error> {
-    settings.get("passphrase_file").map(text_path).ok_or_else(|| {
-        let text = "say which file holds the passphrase: luks(passphrase_file=FILE, DEVICE)";
-        Error::new(ErrorKind::Invalid, text)
-    })
+    settings
+        .get("passphrase_file")
+        .map(text_path)
+        .ok_or_else(|| Error::new(ErrorKind::Invalid, messages::NO_PASSPHRASE_FILE))
 }
 
 /// The passphrase that an open file holds, all of it, and what is to be said of the file, which is
@@ -32,7 +34,7 @@ pub(crate) fn passphrase_file(settings: &Settings<'_>) -> Result<PathBuf, Error>
 ///
 /// # Errors
 /// [`ErrorKind::Invalid`] when it is empty or longer than 8 MiB, and what the system says.
-pub fn read_passphrase(file: File, path: &Path) -> Result<(Passphrase, Option<String>), Error> {
+pub fn read_passphrase(file: File, path: &Path) -> Result<(Passphrase, Option<Text>), Error> {
     let fail = |error| Error::from_io(path.display().to_string(), error);
     let data = file.metadata().map_err(fail)?;
     let mode = data.mode();
@@ -40,17 +42,16 @@ pub fn read_passphrase(file: File, path: &Path) -> Result<(Passphrase, Option<St
     let room = data.len().min(PASSPHRASE_BYTES_MAX) as usize + SPARE_BYTES;
     let mut bytes = Zeroizing::new(Vec::with_capacity(room));
     file.take(PASSPHRASE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(fail)?;
-    let invalid =
-        |what: &str| Err(Error::new(ErrorKind::Invalid, format!("{}: {what}", path.display())));
+    let invalid = |what: Message| Err(Error::new(ErrorKind::Invalid, what).at(path.display()));
     match bytes.len() as u64 {
-        0 => return invalid("it is empty; a passphrase is needed"),
+        0 => return invalid(messages::PASSPHRASE_FILE_EMPTY),
         length if length > PASSPHRASE_BYTES_MAX => {
-            return invalid("it is longer than 8MiB, which is no passphrase");
+            return invalid(messages::PASSPHRASE_TOO_LONG);
         }
         _ => (),
     }
-    let note = (mode & OTHERS != 0)
-        .then(|| format!("{0}: others may read this passphrase; `chmod 600 {0}`", path.display()));
+    let note =
+        (mode & OTHERS != 0).then(|| statement!(messages::OTHERS_MAY_READ, path = path.display()));
     Ok((Passphrase::new(std::mem::take(&mut *bytes)), note))
 }
 

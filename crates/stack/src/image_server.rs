@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use block::{Error, ErrorKind, Node};
 use device::{NbdAddress, NbdDevice, NbdOptions};
+use words::Text;
 
 use crate::messages;
 use crate::rbd::{CONNECT_TIME, RbdImage};
@@ -61,7 +62,7 @@ pub struct ImageServer {
     /// Ends the server when it is dropped.
     pub server: Box<dyn Any + Send + Sync>,
     /// What the user should know.
-    pub notes: Vec<String>,
+    pub notes: Vec<Text>,
 }
 
 impl ImageServer {

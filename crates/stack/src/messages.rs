@@ -107,6 +107,23 @@ words::catalogue! {
         "record: {trace} が記録の名前の位置にあります: record(file:PATH, DEVICE)";
     NO_TRACE: "record: {trace} cannot be a trace; name a file, without options: record(file:PATH, DEVICE)",
         "record: {trace} は記録になりません。オプションなしでファイルを指定してください: record(file:PATH, DEVICE)";
+    // What is to be known of a stack.
+    THROUGH_PAGE_CACHE: "through the page cache, for direct I/O is not to be had: {reason}",
+        "ページキャッシュを経由します(ダイレクト I/O が使えません: {reason})";
+    NOT_KEPT_APART: "nothing keeps another server from writing to it too: only arrays with redundancy and superblocks are kept apart",
+        "別のサーバーも同時に書き込めます。排他されるのは冗長性とスーパーブロックのあるアレイだけです";
+    SPARE_LEFT_OUT: "{why}: this spare is left out", "{why}: この予備は使いません";
+    MEMBER_IS_STALE: "is stale", "古いメンバーです";
+    STALE_BY_BITMAP: "{why}. The array goes on without it, and nothing is written to it: `raidloom array add` gives it its place back and writes to it what the bitmap says it has missed",
+        "{why}。アレイはこれなしで動作し、これには書き込みません。`raidloom array add` で戻すと、ビットマップが示す不足分を書き込みます";
+    STALE_ANEW: "{why}. The array goes on without it, and nothing is written to it: `raidloom array add` gives it its place back and writes all of it anew from the others",
+        "{why}。アレイはこれなしで動作し、これには書き込みません。`raidloom array add` で戻すと、ほかのメンバーから全体を書き直します";
+    NO_PASSPHRASE_FILE: "say which file holds the passphrase: luks(passphrase_file=FILE, DEVICE)",
+        "パスフレーズのファイルを指定してください: luks(passphrase_file=FILE, DEVICE)";
+    PASSPHRASE_FILE_EMPTY: "it is empty; a passphrase is needed", "空です。パスフレーズが必要です";
+    PASSPHRASE_TOO_LONG: "it is longer than 8MiB, which is no passphrase", "8MiB を超えており、パスフレーズではありません";
+    OTHERS_MAY_READ: "{path}: others may read this passphrase; `chmod 600 {path}`",
+        "{path}: ほかのユーザーがこのパスフレーズを読めます。`chmod 600 {path}` を実行してください";
     RATE_WITHOUT_LATENCY: "ram: rate is of modelled memory: say its latency as well",
         "ram: rate はモデルのメモリーの値です。latency も指定してください";
 }

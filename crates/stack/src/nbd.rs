@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use block::{Device, Error, ErrorKind, Node};
 use device::{NbdAddress, NbdDevice, NbdOptions, NbdTls};
+use words::Text;
 
+use crate::messages;
 use crate::settings::Settings;
 use crate::size;
 
@@ -50,15 +52,10 @@ pub(crate) fn open(
 }
 
 /// What is to be said of an export that is written to without superblocks that say from where.
-pub(crate) fn note(export: &dyn Device) -> Option<String> {
+pub(crate) fn note(export: &dyn Device) -> Option<Text> {
     let is_open = export.lease().is_some_and(|lease| !lease.is_limited());
-    (is_open && !export.info().read_only).then(|| {
-        format!(
-            "{}: nothing keeps another server from writing to it too: only arrays with redundancy \
-            and superblocks are kept apart",
-            export.describe()
-        )
-    })
+    (is_open && !export.info().read_only)
+        .then(|| Text::from(messages::NOT_KEPT_APART).at(export.describe().to_string()))
 }
 
 fn tls(shown: &str, settings: &Settings<'_>) -> Result<NbdTls, Error> {

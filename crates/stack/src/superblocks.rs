@@ -179,7 +179,7 @@ pub(crate) fn run(
     said: &StatedArray<'_>,
     members: &[Option<Arc<dyn Device>>],
     reactor: &Reactor,
-) -> Result<(RunningArray, Vec<String>), Error> {
+) -> Result<(RunningArray, Vec<Text>), Error> {
     let devices: Vec<&Arc<dyn Device>> = members.iter().flatten().collect();
     let read_only = said.read_only || devices.iter().any(|device| device.info().read_only);
     // Where others reach a member, nothing that is found counts before it is sure that none has
@@ -222,7 +222,7 @@ pub(crate) fn run(
             let device = devices[spare].as_ref().expect("each candidate has its device");
             let kept = running.keep_spare(device, reactor);
             if let Err(error) = kept.and_then(|spare| running.control().add(spare)) {
-                notes.push(format!("{error}: this spare is left out"));
+                notes.push(statement!(messages::SPARE_LEFT_OUT, why = error));
             }
         }
     }
@@ -253,7 +253,7 @@ fn candidate(
                 messages::SUPERBLOCK_IS_DAMAGED,
                 name = &name,
                 version = version.to_string(),
-                problem = problem.to_string()
+                problem = &problem
             );
             Error::new(ErrorKind::Corrupt, text)
         };
@@ -280,19 +280,16 @@ struct SeatedStale {
 }
 
 impl SeatedStale {
-    fn note(&self, assembly: &Assembly) -> String {
+    fn note(&self, assembly: &Assembly) -> Text {
         let left_out =
             assembly.left_out.iter().find(|left_out| left_out.candidate == self.candidate);
-        let why = left_out.map_or("is stale".to_owned(), |left_out| left_out.reason.english());
-        let what = if self.by_bitmap {
-            "writes to it what the bitmap says it has missed"
-        } else {
-            "writes all of it anew from the others"
+        let stale = || messages::MEMBER_IS_STALE.into();
+        let why = left_out.map_or_else(stale, |left_out| left_out.reason.clone());
+        let said = match self.by_bitmap {
+            true => messages::STALE_BY_BITMAP,
+            false => messages::STALE_ANEW,
         };
-        format!(
-            "{why}. The array goes on without it, and nothing is written to it: `raidloom array \
-            add` gives it its place back and {what}"
-        )
+        statement!(said, why = why)
     }
 }
 

@@ -177,9 +177,10 @@ function showArrays() {
   showTrouble();
 }
 // What is not as it should be, in one line above everything.
+const failureOf = (cache) => textOf(cache.failure_parts ?? cache.failure);
 function showTrouble() {
   const place = byId("trouble");
-  const amiss = (array) => [stateOf(array) === "online" ? null : t(STATES[stateOf(array)][0]), ...array.caches.map((cache) => cache.failure)].filter(Boolean);
+  const amiss = (array) => [stateOf(array) === "online" ? null : t(STATES[stateOf(array)][0]), ...array.caches.map(failureOf)].filter(Boolean);
   const text = list(arrays.arrays.flatMap((array) => amiss(array).map((what) => `${array.name}: ${what}`)));
   // Said once, and not again with every look.
   if (place.textContent !== text) place.textContent = text;
@@ -205,11 +206,11 @@ function arrayCard(array) {
     byItself(array),
     courseOf(course),
     array.arrays.map((one) => membersOf(array, one)),
-    lostOf(array).map((part) => h("p", { class: "warn" }, [part.name, part.cause].filter(Boolean).join(": "))),
+    lostOf(array).map((part) => h("p", { class: "warn" }, [part.name, textOf(part.cause_parts ?? part.cause)].filter(Boolean).join(": "))),
     traffic(array, course),
     array.caches.map(cacheOf),
-    array.notes.map((note) => h("p", { class: "soft" }, note)),
-    array.events.length ? h("details", { "data-key": "events" }, h("summary", {}, t("What has happened ({count})", { count: array.events.length })), h("ul", {}, array.events.slice(-20).reverse().map((event) => h("li", {}, `${event.array}: ${event.text}`)))) : null,
+    (array.note_parts ?? array.notes).map((note) => h("p", { class: "soft" }, textOf(note))),
+    array.events.length ? h("details", { "data-key": "events" }, h("summary", {}, t("What has happened ({count})", { count: array.events.length })), h("ul", {}, array.events.slice(-20).reverse().map((event) => h("li", {}, `${event.array}: ${textOf(event.parts ?? event.text)}`)))) : null,
     h("details", { "data-key": "stack" }, h("summary", {}, t("Stack text")), h("p", { class: "path" }, array.stack)));
 }
 // As df counts: what is kept for root is neither used nor free.
@@ -260,7 +261,7 @@ function membersOf(array, one) {
   };
   const row = (member) => h("tr", {}, h("th", { scope: "row" }, member.slot === null ? "-" : String(member.slot)),
     h("td", {}, h("span", { class: MEMBERS[member.state] }, t(member.state)), member.rebuilt_bytes === null ? "" : ` (${bytes(member.rebuilt_bytes)})`),
-    h("td", { class: "path" }, memberName(member.name) || "-", member.cause ? h("span", { class: "word warn" }, member.cause) : null),
+    h("td", { class: "path" }, memberName(member.name) || "-", member.cause ? h("span", { class: "word warn" }, textOf(member.cause_parts ?? member.cause)) : null),
     h("td", { class: "n" }, member.read_errors ?? "-"), mayChange(array) ? h("td", {}, acts(member)) : null);
   const column = (text, attributes) => h("th", { scope: "col", ...attributes }, t(text));
   return h("div", { "data-key": one.array_uuid },
@@ -269,7 +270,7 @@ function membersOf(array, one) {
       h("thead", {}, h("tr", {}, column("Slot"), column("State"), column("Device"), column("Read errors", { class: "n" }), mayChange(array) ? column("Do") : null)),
       h("tbody", {}, one.members.map(row)))),
     one.work ? workOf(one.work) : null,
-    one.notes.map((note) => h("p", { class: "warn" }, note)),
+    (one.note_parts ?? one.notes).map((note) => h("p", { class: "warn" }, textOf(note))),
     mayChange(array) ? giveTo(array, one) : null);
 }
 function giveTo(array, one) {
@@ -307,7 +308,7 @@ function cacheOf(cache) {
     fact("Cache", t(cache.mode)), fact("Used", t("{used} of {size}", { used: bytes(cache.used_bytes), size: bytes(cache.size_bytes) })),
     fact("Dirty", bytes(cache.dirty_bytes)), fact("Read hits", hits(cache.read_hits, cache.read_misses)),
     fact("Write hits", hits(cache.write_hits, cache.write_misses)), fact("Written out", rate(cache.write_out_bytes_per_second)),
-    cache.failure ? fact("Failure", h("span", { class: "bad" }, cache.failure)) : null);
+    cache.failure ? fact("Failure", h("span", { class: "bad" }, failureOf(cache))) : null);
 }
 
 // Runs.
@@ -439,7 +440,7 @@ function comparedOf(told) {
       h("thead", {}, h("tr", {}, column("What was measured"), column("First", "n"), column("Second", "n"), column("Ratio", "n"), column("Interval", "n"), column("The second is"))),
       h("tbody", {}, told.cells.map(row)))),
     told.more ? h("p", { class: "soft" }, t("and {more} more", told)) : null,
-    told.notes.map((note) => h("p", { class: "soft" }, note)),
+    told.notes.map((note) => h("p", { class: "soft" }, textOf(note))),
   ];
 }
 compareForm.addEventListener("submit", async (event) => {

@@ -171,7 +171,7 @@ impl Runs {
             "differing": changes.differing,
             "summary": changes.summary,
             "common_shift": changes.common_shift,
-            "notes": changes.notes,
+            "notes": changes.notes.iter().map(report::comparison_note).collect::<Vec<_>>(),
             "more": cells.len().saturating_sub(CELLS_SHOWN),
             "cells": cells.into_iter().take(CELLS_SHOWN).collect::<Vec<_>>(),
         }))

@@ -12,10 +12,12 @@
 //! What is carried before it is said (a refusal on its way up, or to another process) is a
 //! [`Text`]: codes and names, made into a sentence where it is printed.
 
+mod parts;
 mod text;
 
 use std::cell::Cell;
 
+pub use parts::WithEnglish;
 pub use text::{Statement, Text, TextPart};
 
 /// A language of what people read.

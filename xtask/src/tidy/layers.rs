@@ -23,7 +23,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("trace", &["block", "words"]),
     ("device", &["block", "nbd-wire", "reactor", "trace", "words"]),
     ("array", &["block", "reactor", "words"]),
-    ("cache", &["block", "reactor"]),
+    ("cache", &["block", "reactor", "words"]),
     ("image", &["block", "reactor", "words"]),
     ("luks", &["block", "reactor", "words"]),
     ("stack", &["array", "block", "cache", "device", "image", "luks", "reactor", "words"]),

@@ -41,6 +41,7 @@ use crate::plan::{ByteSite, Content, Plan, RowLock};
 use crate::rows::Waiter;
 use crate::shared::ArrayCore;
 use crate::sync::Findings;
+use words::statement;
 
 /// What a piece does after one step of its life.
 enum LifeStep {
@@ -656,8 +657,8 @@ impl Pieces {
             Clock::Virtual => Duration::from_nanos(self.reactor.now().nanoseconds()),
         };
         if self.shared.health.note_read_error(slot, place, now) {
-            let cause = format_args!("more than {READ_ERRORS_MAX} places of it could not be read");
-            let _ = self.shared.fail_member(slot, queue.member.as_ref(), Some(&cause), |after| {
+            let cause = statement!(catalogue::MANY_UNREADABLE, most = READ_ERRORS_MAX);
+            let _ = self.shared.fail_member(slot, queue.member.as_ref(), Some(cause), |after| {
                 self.shared.level.holds_all(after).is_ok()
             });
         }

@@ -167,7 +167,7 @@ impl Members {
                 let may_go = |after: &MemberSet| {
                     error.kind() == ErrorKind::Gone && shared.level.holds_all(after).is_ok()
                 };
-                let is_out = shared.fail_member(slot, Some(member), Some(&error), may_go);
+                let is_out = shared.fail_member(slot, Some(member), Some(error.text()), may_go);
                 if is_out { Ok(MemberQueue::unused(Some(Arc::clone(member)))) } else { Err(error) }
             }),
             None => Ok(MemberQueue::unused(None)),
@@ -241,7 +241,7 @@ impl Members {
                 Some((Ok(queue), _)) => queue,
                 Some((Err(error), member)) => {
                     // A member that is not there for one channel is not there for any.
-                    self.shared.fail_member(slot, Some(&member), Some(&error), |_| true);
+                    self.shared.fail_member(slot, Some(&member), Some(error.text()), |_| true);
                     MemberQueue::unused(Some(member))
                 }
             };

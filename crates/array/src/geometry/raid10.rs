@@ -17,7 +17,10 @@
 
 use std::fmt;
 
+use words::{Text, statement};
+
 use super::{Divisor, Extent};
+use crate::catalogue;
 
 /// How many copies of a chunk there are, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -92,22 +95,19 @@ impl Raid10Layout {
 
     /// Why no array of `members` can have this layout, if it is so.
     #[must_use]
-    pub fn problem(self, members: usize) -> Option<String> {
+    pub fn problem(self, members: usize) -> Option<Text> {
         let copies = self.copies();
         if self.near == 0 || self.far == 0 || self.near > 255 || self.far > 255 {
-            return Some("1 to 255 copies of each kind".to_owned());
+            return Some(catalogue::COPIES_OF_EACH_KIND.into());
         }
         if copies > members as u64 {
-            return Some(format!(
-                "{copies} copies on {members} members; a member holds one at most"
-            ));
+            let message = catalogue::MORE_COPIES_THAN_MEMBERS;
+            return Some(statement!(message, copies = copies, members = members));
         }
         // md's formula puts two chunks at one place there.
         if self.offset && self.far > 1 && !members.is_multiple_of(self.near as usize) {
-            return Some(format!(
-                "with `offset`, {} near copies need a multiple of {} members, not {members}",
-                self.near, self.near
-            ));
+            let message = catalogue::OFFSET_NEEDS_MULTIPLE;
+            return Some(statement!(message, near = self.near, members = members));
         }
         None
     }

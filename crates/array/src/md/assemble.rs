@@ -125,16 +125,24 @@ pub enum Startability {
     Refused(Vec<Text>),
 }
 
+impl From<&Startability> for Text {
+    fn from(start: &Startability) -> Text {
+        let (verdict, reasons) = match start {
+            Startability::Ready => return catalogue::START_READY.into(),
+            Startability::ReadOnly(reasons) => (catalogue::START_READ_ONLY, reasons),
+            Startability::ReadOnlyOrForce(reasons) => {
+                (catalogue::START_READ_ONLY_OR_FORCE, reasons)
+            }
+            Startability::NeedsForce(reasons) => (catalogue::START_NEEDS_FORCE, reasons),
+            Startability::Refused(reasons) => (catalogue::START_REFUSED, reasons),
+        };
+        Text::joined(reasons, "; ").at(verdict)
+    }
+}
+
 impl fmt::Display for Startability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (verdict, reasons) = match self {
-            Startability::Ready => return f.write_str("ready"),
-            Startability::ReadOnly(reasons) => ("read-only", reasons),
-            Startability::ReadOnlyOrForce(reasons) => ("read-only, or needs --force", reasons),
-            Startability::NeedsForce(reasons) => ("needs --force", reasons),
-            Startability::Refused(reasons) => ("refused", reasons),
-        };
-        write!(f, "{verdict}: {}", Text::joined(reasons, "; "))
+        write!(f, "{}", Text::from(self))
     }
 }
 
@@ -175,7 +183,7 @@ pub struct Assembly {
     /// Candidates that are not used; stale ones too.
     pub left_out: Vec<LeftOut>,
     /// What else is to be known of candidates: one line each, which names the candidate.
-    pub notes: Vec<String>,
+    pub notes: Vec<Text>,
     /// Whether the members agree everywhere.
     pub clean: bool,
     /// From which sector on they may differ when not.
@@ -275,7 +283,7 @@ pub fn assemble(candidates: &[Candidate], options: AssembleOptions) -> Result<As
             if let Some(problem) = problems.first() {
                 left_out.push(LeftOut {
                     candidate: index,
-                    reason: Text::verbatim(&problem).at(&candidate.name),
+                    reason: Text::from(problem).at(&candidate.name),
                 });
             }
             problems.is_empty()
@@ -333,7 +341,7 @@ struct Sorting<'a> {
     spares: Vec<usize>,
     journals: Vec<usize>,
     left_out: Vec<LeftOut>,
-    notes: Vec<String>,
+    notes: Vec<Text>,
     /// Why the array cannot start.
     conflicts: Vec<Text>,
     undecided: Vec<(usize, usize)>,
@@ -479,7 +487,7 @@ impl<'a> Sorting<'a> {
         }
         // Nothing could stand in for it, and its superblock is hardly ever written.
         let text = statement!(catalogue::MAY_BE_OLDER, name = &candidate.name, older = older);
-        self.notes.push(text.english());
+        self.notes.push(text);
         true
     }
 
@@ -607,8 +615,7 @@ impl<'a> Sorting<'a> {
                 );
             }
             Some(Err(reason)) => {
-                refused
-                    .push(statement!(catalogue::RESHAPE_BROKEN, why = reason.to_string()).at(name));
+                refused.push(statement!(catalogue::RESHAPE_BROKEN, why = reason).at(name));
             }
         }
         if layout == Layout::Raid0(None)

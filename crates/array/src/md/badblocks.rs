@@ -3,7 +3,10 @@
 //! A list of 64-bit numbers, each a place (upper 54 bits) and a length (lower 10), in units of
 //! `512 << shift` bytes; all ones end it. Places count from the start of the member's data.
 
+use words::statement;
+
 use super::{Complaint, Problem, u64_at};
+use crate::catalogue;
 
 const COMPLAINT: Complaint = Complaint("bad-block log");
 const END: u64 = u64::MAX;
@@ -32,14 +35,19 @@ pub fn decode_bad_blocks(bytes: &[u8], shift: u8) -> Result<Vec<BadRange>, Probl
         }
         let (place, length) = (raw >> 10, raw & 0x3ff);
         if length == 0 {
-            return Err(COMPLAINT.about("length", 8 * index, 0, "at least 1"));
+            return Err(COMPLAINT.about(
+                "length",
+                8 * index,
+                0,
+                statement!(catalogue::AT_LEAST, least = 1),
+            ));
         }
         if (place + length).leading_zeros() < u32::from(shift) {
             return Err(COMPLAINT.about(
                 "sector",
                 8 * index,
                 place,
-                format_args!("a place on the member, shifted by {shift}"),
+                statement!(catalogue::PLACE_SHIFTED, shift = shift),
             ));
         }
         ranges.push(BadRange { sector: place << shift, sectors: length << shift });
@@ -70,21 +78,26 @@ pub fn encode_bad_blocks(
                 "sector",
                 at,
                 found,
-                format_args!("whole units of {unit} sectors"),
+                statement!(catalogue::WHOLE_UNITS, unit = unit),
             ));
         }
         let (mut place, mut left) = (range.sector >> shift, range.sectors >> shift);
         while left > 0 {
             let run = left.min(MAX_RUN);
             if place >= 1 << 54 {
-                return Err(COMPLAINT.about("sector", at, place, "below 2^54"));
+                return Err(COMPLAINT.about(
+                    "sector",
+                    at,
+                    place,
+                    statement!(catalogue::BELOW, end = "2^54"),
+                ));
             }
             if at + 8 > size_bytes / 8 * 8 {
                 return Err(COMPLAINT.about(
                     "entries",
                     at,
-                    "more runs",
-                    format_args!("at most {}", size_bytes / 8),
+                    catalogue::MORE_RUNS,
+                    statement!(catalogue::AT_MOST, most = size_bytes / 8),
                 ));
             }
             bytes[at..at + 8].copy_from_slice(&(place << 10 | run).to_le_bytes());
@@ -97,5 +110,9 @@ pub fn encode_bad_blocks(
 }
 
 fn check_shift(shift: u8) -> Result<(), Problem> {
-    if shift >= 54 { Err(COMPLAINT.about("bblog_shift", 0, shift, "below 54")) } else { Ok(()) }
+    if shift >= 54 {
+        Err(COMPLAINT.about("bblog_shift", 0, shift, statement!(catalogue::BELOW, end = 54)))
+    } else {
+        Ok(())
+    }
 }

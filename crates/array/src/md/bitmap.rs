@@ -16,7 +16,10 @@
 use std::iter;
 use std::ops::Range;
 
+use words::statement;
+
 use super::{Complaint, Problem, Version, bytes_at, put, u32_at, u64_at};
+use crate::catalogue;
 
 const COMPLAINT: Complaint = Complaint("bitmap");
 const MAGIC: u32 = 0x6d74_6962;
@@ -69,7 +72,7 @@ impl BitmapHeader {
         COMPLAINT.needs_magic(u32_at(bytes, 0), MAGIC)?;
         let version = u32_at(bytes, 4);
         if !(4..=6).contains(&version) {
-            return Err(COMPLAINT.about("version", 4, version, "4, 5 or 6"));
+            return Err(COMPLAINT.about("version", 4, version, catalogue::VERSION_4_TO_6));
         }
         let chunk_bytes = u32_at(bytes, 52);
         if !chunk_bytes.is_power_of_two() || chunk_bytes < 512 {
@@ -77,7 +80,7 @@ impl BitmapHeader {
                 "chunksize",
                 52,
                 chunk_bytes,
-                "a power of two, at least 512",
+                statement!(catalogue::POWER_OF_TWO, least = 512),
             ));
         }
         Ok(BitmapHeader {
@@ -163,23 +166,18 @@ impl BitmapHeader {
             ));
         }
         if self.version != 4 {
-            return Err(COMPLAINT.about(
-                "version",
-                4,
-                self.version,
-                "4, the only one that works without cluster or newer kernel",
-            ));
+            return Err(COMPLAINT.about("version", 4, self.version, catalogue::VERSION_4_ALONE));
         }
         if self.events != events && Some(self.events) != events.checked_add(1) {
             return Err(COMPLAINT.about(
                 "events",
                 24,
                 self.events,
-                format_args!("the superblock's, {events}, or one more"),
+                statement!(catalogue::EVENTS_OF_SUPERBLOCK, events = events),
             ));
         }
         if self.state & BitmapHeader::STALE != 0 {
-            return Err(COMPLAINT.about("state", 48, "stale", "a bitmap that missed nothing"));
+            return Err(COMPLAINT.about("state", 48, "stale", catalogue::MISSED_NOTHING));
         }
         Ok(())
     }
@@ -229,7 +227,7 @@ impl Bitmap {
                     "chunksize",
                     52,
                     chunk,
-                    format_args!("a power of two, at least {MIN_CHUNK_BYTES}"),
+                    statement!(catalogue::POWER_OF_TWO, least = MIN_CHUNK_BYTES),
                 ));
             }
             Some(chunk) => chunk,
@@ -247,7 +245,7 @@ impl Bitmap {
                 "chunksize",
                 52,
                 found,
-                format_args!("larger regions: there is room for {area_bytes} bytes"),
+                statement!(catalogue::LARGER_REGIONS, bytes = area_bytes),
             ));
         }
         let header = header(chunk_bytes);
@@ -275,7 +273,7 @@ impl Bitmap {
                 "sync_size",
                 40,
                 found,
-                format_args!("at most {} bytes", bytes.len()),
+                statement!(catalogue::AT_MOST_BYTES, bytes = bytes.len()),
             ));
         };
         Ok(Bitmap { bits: bits.to_vec(), header }.tidy())

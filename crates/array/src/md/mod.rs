@@ -33,6 +33,10 @@ mod version0;
 
 use std::fmt;
 
+use words::{Text, statement};
+
+use crate::catalogue;
+
 pub use assemble::{
     AssembleOptions, Assembly, Candidate, LeftOut, Slot, Startability, UsedDevice, assemble, group,
 };
@@ -56,15 +60,28 @@ pub struct Problem {
     /// Where the field starts, in bytes from the start of the structure.
     pub offset: usize,
     /// What stands there.
-    pub found: String,
+    pub found: Text,
     /// What could stand there.
-    pub expected: String,
+    pub expected: Text,
+}
+
+impl From<&Problem> for Text {
+    fn from(problem: &Problem) -> Text {
+        let Problem { structure, field, offset, found, expected } = problem;
+        statement!(
+            catalogue::PROBLEM,
+            structure = *structure,
+            field = *field,
+            offset = *offset,
+            found = found,
+            expected = expected,
+        )
+    }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Problem { structure, field, offset, found, expected } = self;
-        write!(f, "md {structure}: {field} (byte {offset}) is {found}, expected {expected}")
+        write!(f, "{}", Text::from(self))
     }
 }
 
@@ -72,7 +89,7 @@ impl std::error::Error for Problem {}
 
 impl From<Problem> for block::Error {
     fn from(problem: Problem) -> block::Error {
-        block::Error::new(block::ErrorKind::Corrupt, problem.to_string())
+        block::Error::new(block::ErrorKind::Corrupt, &problem)
     }
 }
 
@@ -85,16 +102,11 @@ impl Complaint {
         self,
         field: &'static str,
         offset: usize,
-        found: impl fmt::Display,
-        expected: impl fmt::Display,
+        found: impl Into<Text>,
+        expected: impl Into<Text>,
     ) -> Problem {
-        Problem {
-            structure: self.0,
-            field,
-            offset,
-            found: found.to_string(),
-            expected: expected.to_string(),
-        }
+        let (found, expected) = (found.into(), expected.into());
+        Problem { structure: self.0, field, offset, found, expected }
     }
 
     /// Complains unless the first word, as it was read, is the magic number.
@@ -112,8 +124,8 @@ impl Complaint {
             return Err(self.about(
                 "length",
                 0,
-                format_args!("{} bytes", bytes.len()),
-                format_args!("at least {length}"),
+                statement!(catalogue::SUPERBLOCK_BYTES, bytes = bytes.len()),
+                statement!(catalogue::AT_LEAST, least = length),
             ));
         }
         Ok(())

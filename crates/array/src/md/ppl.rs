@@ -12,7 +12,10 @@
 //!   +--------------------+---------------------------+--------------------+------
 //! ```
 
+use words::statement;
+
 use super::{Complaint, Problem, put, u32_at, u64_at};
+use crate::catalogue;
 
 const COMPLAINT: Complaint = Complaint("PPL header");
 /// The size of a header.
@@ -87,7 +90,7 @@ impl PplHeader {
                 "entries_count",
                 528,
                 count,
-                format_args!("at most {MAX_ENTRIES}"),
+                statement!(catalogue::AT_MOST, most = MAX_ENTRIES),
             ));
         }
         let entries = bytes[ENTRIES_AT..].chunks_exact(ENTRY_BYTES).take(count);

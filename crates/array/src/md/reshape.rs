@@ -8,9 +8,12 @@
 //! md's driver writes the position down before it writes over anything that stands beyond it in the
 //! old shape. So what a superblock says is true, whatever happened after it was written.
 
+use words::{Text, statement};
+
 use super::fields::{Features, Level};
 use super::layout::Layout;
 use super::superblock::Superblock;
+use crate::catalogue;
 
 /// How data lie on members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,15 +28,20 @@ pub struct Shape {
 
 impl Shape {
     /// What of it no array can have.
-    fn problem(&self) -> Option<String> {
+    fn problem(&self) -> Option<Text> {
         if !self.chunk_sectors.is_power_of_two() || self.chunk_sectors < 8 {
-            return Some(format!("a chunk of {} sectors (new_chunk)", self.chunk_sectors));
+            let sectors = self.chunk_sectors;
+            return Some(statement!(catalogue::RESHAPE_CHUNK, sectors = sectors));
         }
         match self.layout {
-            Layout::Unknown(code) => Some(format!("a layout of {code:#x} (new_layout)")),
+            Layout::Unknown(code) => {
+                Some(statement!(catalogue::RESHAPE_LAYOUT, code = format!("{code:#x}")))
+            }
             Layout::Raid10(layout) => {
                 let problem = layout.problem(self.disks)?;
-                Some(format!("the layout {layout} (new_layout), expected {problem}"))
+                let layout = layout.to_string();
+                let message = catalogue::RESHAPE_LAYOUT_EXPECTED;
+                Some(statement!(message, layout = layout, expected = problem))
             }
             _ => None,
         }
@@ -90,34 +98,32 @@ impl Superblock {
     ///
     /// # Errors
     /// One line: which field says what no array can be opened in the middle of.
-    pub fn reshape(&self) -> Option<Result<Reshape, String>> {
+    pub fn reshape(&self) -> Option<Result<Reshape, Text>> {
         self.features.contains(Features::RESHAPE_ACTIVE).then(|| self.reshape_under_way())
     }
 
-    fn reshape_under_way(&self) -> Result<Reshape, String> {
+    fn reshape_under_way(&self) -> Result<Reshape, Text> {
         let level = self.level;
         if self.new_level != level {
-            return Err(format!(
-                "the reshape is to make {} (new_level) of {level}",
-                self.new_level
-            ));
+            let (new, level) = (self.new_level.to_string(), level.to_string());
+            return Err(statement!(catalogue::RESHAPE_OF_LEVEL, new = new, level = level));
         }
         let least: i64 = match level {
             Level::Raid4 | Level::Raid5 => 2,
             Level::Raid6 => 4,
             Level::Raid10 => 1,
-            _ => return Err(format!("{level} has no reshape that raidloom knows")),
+            _ => return Err(statement!(catalogue::NO_RESHAPE_OF_LEVEL, level = level.to_string())),
         };
         let shape = |disks: i64, layout_code: u32, chunk_sectors: u32| {
             let layout = Layout::of(level, layout_code, self.features);
             let shape = Shape { disks: usize::try_from(disks).unwrap_or(0), layout, chunk_sectors };
             if disks < least {
-                return Err(format!(
-                    "the reshape has a shape of {disks} members (delta_disks {})",
-                    self.delta_disks
-                ));
+                let (message, delta) = (catalogue::RESHAPE_MEMBERS, self.delta_disks);
+                return Err(statement!(message, members = disks, delta = delta));
             }
-            shape.problem().map_or(Ok(shape), |problem| Err(format!("the reshape has {problem}")))
+            shape.problem().map_or(Ok(shape), |problem| {
+                Err(statement!(catalogue::RESHAPE_HAS, what = problem))
+            })
         };
         let new_disks = i64::from(self.raid_disks);
         let old =
@@ -126,10 +132,8 @@ impl Superblock {
         if level == Level::Raid10
             && (old.layout, old.chunk_sectors) != (new.layout, new.chunk_sectors)
         {
-            return Err(format!(
-                "the reshape changes layout or chunk of {level} (new_layout, new_chunk), which \
-                raidloom does not follow"
-            ));
+            let level = level.to_string();
+            return Err(statement!(catalogue::RESHAPE_NOT_FOLLOWED, level = level));
         }
         let largest = u64::from(old.chunk_sectors.max(new.chunk_sectors));
         let used = self.size_sectors / largest * largest;
@@ -145,7 +149,7 @@ impl Superblock {
             old,
             new,
             array_sectors: array_sectors
-                .ok_or_else(|| format!("size is {} sectors", self.size_sectors))?,
+                .ok_or_else(|| statement!(catalogue::SIZE_IS, sectors = self.size_sectors))?,
         })
     }
 

@@ -12,9 +12,12 @@
 //! wrong checksum does not hinder decoding: [`Superblock::checksum_verdict`] tells, and the fields
 //! of a damaged member can still be shown.
 
+use words::{Text, statement};
+
 use super::fields::{Features, Level, MIN_MEMBER_SECTORS, Role, TimeStamp, Version};
 use super::layout::Layout;
 use super::{Complaint, Problem, bytes_at, i32_at, put, u16_at, u32_at, u64_at};
+use crate::catalogue;
 use crate::geometry::Raid0;
 
 const COMPLAINT: Complaint = Complaint("superblock");
@@ -128,7 +131,7 @@ pub struct Superblock {
 }
 
 /// Takes a problem: the field, where it stands in bytes, what was found and what was expected.
-type Complain<'a> = &'a mut dyn FnMut(&'static str, usize, String, String);
+type Complain<'a> = &'a mut dyn FnMut(&'static str, usize, Text, Text);
 
 /// What stands first in every superblock of version 1.
 fn check_head(bytes: &[u8]) -> Result<(), Problem> {
@@ -181,7 +184,7 @@ impl Superblock {
                 "max_dev",
                 220,
                 role_count,
-                format_args!("at most {MAX_ROLES}"),
+                statement!(catalogue::AT_MOST, most = MAX_ROLES),
             ));
         }
         COMPLAINT.needs_length(bytes, HEADER_BYTES + 2 * role_count as usize)?;
@@ -321,7 +324,7 @@ impl Superblock {
     #[must_use]
     pub fn problems(&self, version: Version, member_sectors: u64) -> Vec<Problem> {
         let mut problems = Vec::new();
-        let mut complain = |field, offset, found: String, expected: String| {
+        let mut complain = |field, offset, found: Text, expected: Text| {
             problems.push(COMPLAINT.about(field, offset, found, expected));
         };
         self.check_origin(version, member_sectors, &mut complain);
@@ -336,14 +339,15 @@ impl Superblock {
     /// Whether it is whole, and lies where it says.
     fn check_origin(&self, version: Version, member_sectors: u64, complain: Complain<'_>) {
         if let ChecksumVerdict::Wrong { found, expected } = self.checksum_verdict() {
-            complain("sb_csum", 216, format!("{found:#010x}"), format!("{expected:#010x}"));
+            let [found, expected] = [found, expected].map(|sum| Text::from(format!("{sum:#010x}")));
+            complain("sb_csum", 216, found, expected);
         }
         match version.offset_sectors(member_sectors) {
             None => complain(
                 "length of the member",
                 0,
-                format!("{member_sectors} sectors"),
-                format!("at least {MIN_MEMBER_SECTORS}"),
+                statement!(catalogue::SO_MANY_SECTORS, sectors = member_sectors),
+                statement!(catalogue::AT_LEAST, least = MIN_MEMBER_SECTORS),
             ),
             // A superblock in another place than it says is a copy: of a partition's seen from the
             // whole disk, most often.
@@ -351,8 +355,8 @@ impl Superblock {
                 complain(
                     "super_offset",
                     144,
-                    self.super_offset_sectors.to_string(),
-                    format!("sector {offset}, where it was read"),
+                    self.super_offset_sectors.into(),
+                    statement!(catalogue::WHERE_IT_WAS_READ, sector = offset),
                 );
             }
             Some(_) => (),
@@ -363,7 +367,8 @@ impl Superblock {
     fn check_members(&self, complain: Complain<'_>) {
         let disks = self.raid_disks;
         if disks == 0 || disks as usize > MAX_ROLES {
-            complain("raid_disks", 92, disks.to_string(), format!("1 to {MAX_ROLES}"));
+            let expected = statement!(catalogue::FROM_TO, from = 1, to = MAX_ROLES);
+            complain("raid_disks", 92, disks.into(), expected);
         }
         let fewest = match self.level {
             Level::Raid4 | Level::Raid5 | Level::Raid10 => 2,
@@ -374,27 +379,28 @@ impl Superblock {
             complain(
                 "delta_disks",
                 112,
-                self.delta_disks.to_string(),
-                format!("at most {MAX_ROLES} members in all"),
+                self.delta_disks.into(),
+                statement!(catalogue::AT_MOST_MEMBERS, most = MAX_ROLES),
             );
         }
         if disks < fewest && !self.features.contains(Features::RESHAPE_ACTIVE) {
             complain(
                 "raid_disks",
                 92,
-                disks.to_string(),
-                format!("at least {fewest} for {}", self.level),
+                disks.into(),
+                statement!(catalogue::AT_LEAST_FOR, least = fewest, level = self.level.to_string()),
             );
         }
         if self.events > EVENTS_MAX {
-            complain("events", 200, self.events.to_string(), format!("at most {EVENTS_MAX}"));
+            let expected = statement!(catalogue::AT_MOST, most = EVENTS_MAX);
+            complain("events", 200, self.events.into(), expected);
         }
         if self.member_number as usize >= self.roles.len() {
             complain(
                 "dev_number",
                 160,
-                self.member_number.to_string(),
-                format!("below max_dev, {}", self.roles.len()),
+                self.member_number.into(),
+                statement!(catalogue::BELOW_FIELD, field = "max_dev", end = self.roles.len()),
             );
         }
         match self.role() {
@@ -402,12 +408,17 @@ impl Superblock {
                 complain(
                     "dev_roles",
                     256,
-                    format!("role {number}"),
-                    format!("below raid_disks, {}", self.disks_most()),
+                    format!("role {number}").into(),
+                    statement!(
+                        catalogue::BELOW_FIELD,
+                        field = "raid_disks",
+                        end = self.disks_most()
+                    ),
                 );
             }
             Role::Unknown(raw) => {
-                complain("dev_roles", 256, format!("role {raw:#x}"), "a known role".into());
+                let found = format!("role {raw:#x}").into();
+                complain("dev_roles", 256, found, catalogue::KNOWN_ROLE.into());
             }
             _ => (),
         }
@@ -425,20 +436,21 @@ impl Superblock {
             };
             if chunk == 0 || !fits {
                 let expected = if self.level == Level::Raid0 {
-                    "a multiple of 8 sectors"
+                    catalogue::MULTIPLE_OF_8
                 } else {
-                    "a power of two, at least 8 sectors"
+                    catalogue::POWER_OF_8
                 };
-                complain("chunksize", 88, chunk.to_string(), expected.into());
+                complain("chunksize", 88, chunk.into(), expected.into());
             }
         }
         if let Layout::Unknown(raw) = self.layout() {
-            complain("layout", 76, format!("{raw:#x}"), format!("a layout of {}", self.level));
+            let expected = statement!(catalogue::LAYOUT_OF, level = self.level.to_string());
+            complain("layout", 76, format!("{raw:#x}").into(), expected);
         }
         if let Layout::Raid10(layout) = self.layout()
             && let Some(problem) = layout.problem(self.raid_disks as usize)
         {
-            complain("layout", 76, layout.to_string(), problem);
+            complain("layout", 76, layout.to_string().into(), problem);
         }
     }
 
@@ -449,23 +461,24 @@ impl Superblock {
             .checked_add(self.data_size_sectors)
             .is_none_or(|end| end > member_sectors)
         {
-            let found = format!(
-                "{} sectors from sector {}",
-                self.data_size_sectors, self.data_offset_sectors
+            let found = statement!(
+                catalogue::SECTORS_FROM,
+                sectors = self.data_size_sectors,
+                from = self.data_offset_sectors
             );
             complain(
                 "data_size",
                 136,
                 found,
-                format!("no more than the member has, {member_sectors}"),
+                statement!(catalogue::NO_MORE_THAN_MEMBER, sectors = member_sectors),
             );
         }
         if self.size_sectors > self.data_size_sectors && matches!(self.role(), Role::Active(_)) {
             complain(
                 "size",
                 80,
-                self.size_sectors.to_string(),
-                format!("at most data_size, {}", self.data_size_sectors),
+                self.size_sectors.into(),
+                statement!(catalogue::AT_MOST_DATA_SIZE, most = self.data_size_sectors),
             );
         }
         // Linear and level 0 count what each member has instead.
@@ -478,7 +491,8 @@ impl Superblock {
                 1
             };
             if self.size_sectors < least {
-                complain("size", 80, self.size_sectors.to_string(), format!("at least {least}"));
+                let expected = statement!(catalogue::AT_LEAST, least = least);
+                complain("size", 80, self.size_sectors.into(), expected);
             }
         }
     }
@@ -549,8 +563,8 @@ impl Superblock {
             complain(
                 field,
                 at,
-                format!("{offset} sectors from the superblock"),
-                "within the member".into(),
+                statement!(catalogue::FROM_SUPERBLOCK, sectors = offset),
+                catalogue::WITHIN_MEMBER.into(),
             );
             return;
         };
@@ -560,8 +574,8 @@ impl Superblock {
             complain(
                 field,
                 at,
-                format!("{offset} sectors from the superblock"),
-                "outside the superblock".into(),
+                statement!(catalogue::FROM_SUPERBLOCK, sectors = offset),
+                catalogue::OUTSIDE_SUPERBLOCK.into(),
             );
         }
         // The array may use less than the member has to give, and version 1.0 keeps its areas in
@@ -571,8 +585,8 @@ impl Superblock {
             complain(
                 field,
                 at,
-                format!("{offset} sectors from the superblock"),
-                "outside the data".into(),
+                statement!(catalogue::FROM_SUPERBLOCK, sectors = offset),
+                catalogue::OUTSIDE_DATA.into(),
             );
         }
     }

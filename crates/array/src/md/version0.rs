@@ -13,9 +13,12 @@
 //! 1, and never written: it has no place for what raidloom writes down of a member that is being
 //! rebuilt.
 
+use words::statement;
+
 use super::fields::{Features, Level, Role, TimeStamp, Version};
 use super::superblock::Superblock;
 use super::{Complaint, Problem, bytes_at};
+use crate::catalogue;
 
 const COMPLAINT: Complaint = Complaint("superblock of version 0.90");
 const MAGIC: u32 = 0xa92b_4efc;
@@ -110,12 +113,17 @@ fn decode(bytes: &[u8], member_sectors: u64) -> Result<Superblock, Problem> {
             "version",
             4,
             format_args!("{major}.{minor}"),
-            "0.90, or 0.91 in a reshape",
+            catalogue::VERSION_0,
         ));
     }
     let super_offset = Version::V0_90.offset_sectors(member_sectors);
     let data_sectors = super_offset.ok_or_else(|| {
-        COMPLAINT.about("member", 0, format_args!("{member_sectors} sectors"), "at least 128")
+        COMPLAINT.about(
+            "member",
+            0,
+            statement!(catalogue::SO_MANY_SECTORS, sectors = member_sectors),
+            statement!(catalogue::AT_LEAST, least = 128),
+        )
     })?;
 
     Ok(words.superblock(data_sectors, minor == 91))

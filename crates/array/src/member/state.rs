@@ -1,5 +1,7 @@
 //! The states of members.
 
+use words::Text;
+
 use super::set::MemberSet;
 
 /// The state of a slot and its member.
@@ -40,7 +42,7 @@ pub struct Snapshot {
     /// write.
     pub lost_bytes: Vec<u64>,
     /// Why each member is faulty; `None` where it is not, or was failed on request.
-    pub causes: Vec<Option<String>>,
+    pub causes: Vec<Option<Text>>,
     /// The slots whose member is being copied to a replacement.
     pub replaced: Vec<usize>,
     /// The names of these replacements in messages, in the same order.
@@ -68,7 +70,7 @@ impl Snapshot {
     /// The names of the faulty members in messages, each with the cause where it was not failed on
     /// request.
     #[must_use]
-    pub fn faulty(&self) -> Vec<(String, Option<String>)> {
+    pub fn faulty(&self) -> Vec<(String, Option<Text>)> {
         let faulty =
             (0..self.members.len()).filter(|&slot| self.members[slot] == MemberState::Faulty);
         faulty.map(|slot| (self.names[slot].clone(), self.causes[slot].clone())).collect()

@@ -430,7 +430,7 @@ impl RunningArray {
         self.control.check_fits(&NewDevice { device: Arc::clone(&device), data_offset })?;
         let sectors = device.info().size_bytes / SECTOR_BYTES;
         if let Some(problem) = fresh.area_problem(sectors, metadata.bitmap_sectors()) {
-            let reason = statement!(catalogue::DATA_CANNOT_BEGIN, problem = problem.to_string());
+            let reason = statement!(catalogue::DATA_CANNOT_BEGIN, problem = &problem);
             return Err(refusal(reason));
         }
         fresh.member_number = metadata.free_number(before);

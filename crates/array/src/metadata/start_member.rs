@@ -26,7 +26,7 @@ pub(super) struct StartMember {
     /// Its superblock counts for all.
     pub(super) is_newest: bool,
     /// What of its metadata is damaged, and what is done without it.
-    pub(super) damage: Option<String>,
+    pub(super) damage: Option<Text>,
 }
 
 impl StartMember {
@@ -155,14 +155,14 @@ fn lost_of(
     name: &str,
     superblock: &Superblock,
     options: &StartOptions,
-) -> Result<(Ranges, Option<String>), Error> {
+) -> Result<(Ranges, Option<Text>), Error> {
     match bad_blocks(channel, device, superblock) {
         Ok(lost) => Ok((lost, None)),
         Err(error) if options.read_only || options.force => {
             let without = catalogue::LOST_READS_AS_DATA;
             let damage =
                 statement!(catalogue::LOG_LEFT_OUT, name = name, without = without, error = error);
-            Ok((Ranges::none(), Some(damage.english())))
+            Ok((Ranges::none(), Some(damage)))
         }
         Err(error) => {
             let advice = catalogue::LOG_ADVICE;

@@ -1,6 +1,5 @@
 //! Acting on an array while it runs, from any thread.
 
-use std::fmt;
 use std::sync::Arc;
 
 use block::{Device, Error, ErrorKind, Reactor, Support, size_text};
@@ -113,11 +112,11 @@ impl Control {
     ///
     /// # Errors
     /// As [`Control::fail`].
-    pub fn fail_for(&self, member: usize, reason: &str) -> Result<(), Error> {
-        self.take_out(member, Some(&reason))
+    pub fn fail_for(&self, member: usize, reason: Text) -> Result<(), Error> {
+        self.take_out(member, Some(reason))
     }
 
-    fn take_out(&self, member: usize, cause: Option<&dyn fmt::Display>) -> Result<(), Error> {
+    fn take_out(&self, member: usize, cause: Option<Text>) -> Result<(), Error> {
         self.check_slot(member)?;
         if self.health().member_in(member).is_none() {
             return Err(Error::new(

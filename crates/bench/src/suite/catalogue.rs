@@ -100,6 +100,117 @@ words::catalogue! {
         "{name}: 出力に {expression} に合うものがありません";
     NO_FIGURE_OF: "its output has no figure of {program}'s ({metric})",
         "出力に {program} の数値がありません({metric})";
+    // What phases do.
+    FIO_JOBS: "The jobs of one group, at the same time, as fio runs them.", "1 グループのジョブを、fio と同様に同時に実行します。";
+    COMMAND_UNTIL_END: "The command, until it ends; durable when all is written out.",
+        "コマンドを終わるまで実行します。永続化込みはすべて書き出すまでです。";
+    FIGURE_IN_OUTPUT: "The figure {metric} in the command's output.", "コマンドの出力にある数値 {metric}。";
+    READS_FIRST_AGAIN: "Reads the first 2 MiB again and again: what the nearest cache gives.",
+        "先頭の 2 MiB を繰り返し読みます。最も近いキャッシュの速さです。";
+    READS_FROM_START: "Reads 2 MiB after 2 MiB from the start on, with the page cache emptied before.",
+        "ページキャッシュを空にしてから、先頭から 2 MiB ずつ読みます。";
+    FILES_ARE_MADE: "Each file is made in its folder and written.", "各ファイルをフォルダーに作成して書き込みます。";
+    FILES_ARE_READ: "Each file is opened, read and compared with what was written, in the same order.",
+        "各ファイルを同じ順序で開き、読んで書いた内容と比べます。";
+    FILES_ARE_DELETED: "Each file is deleted, then the folders.", "各ファイル、次にフォルダーを削除します。";
+    REQUESTS_REPLAYED: "The requests of a recording, {when}.", "記録にある要求を再生します({when})。";
+    READS_REPLAYED: "The reads of a recording, {when}.", "記録にある読み込みを再生します({when})。";
+    AT_THEIR_TIMES: "at their times", "記録どおりの時刻に";
+    AS_THERE_IS_ROOM: "as soon as there is room", "空きがあり次第";
+    AFTER_WHAT_IT_WAITED_FOR: "each after what it waited for", "それぞれ待っていたものの後に";
+    WORK_COPY: "Files of 20 to 180 KB are written and closed, and nothing is synced: how many seconds of copies are lost.",
+        "20〜180 KB のファイルを書いて閉じ、同期しません。失われるコピーの秒数を調べます。";
+    WORK_FSYNC: "Files are written, overwritten and removed, each with fsync: whether what was acknowledged is there.",
+        "ファイルの書き込み、上書き、削除を毎回 fsync します。完了を通知したものが残るかを調べます。";
+    WORK_RENAME: "Files are replaced by rename, half of them with fsync before and after: whether each is the old or the new one, whole.",
+        "rename でファイルを置き換え、半分は前後に fsync します。それぞれ新旧どちらかが完全に残るかを調べます。";
+    WORK_APPEND: "A log grows, with fdatasync behind each block: whether all of it is there.",
+        "ブロックごとに fdatasync しながらログを伸ばします。すべて残るかを調べます。";
+    WORK_DATABASE: "Transactions of SQLite as it comes (synchronous FULL): whether each that was committed is there, whole.",
+        "既定の SQLite のトランザクション(synchronous FULL)。確定したものがそれぞれ完全に残るかを調べます。";
+    WORK_DATABASE_EXTRA: "The same with synchronous EXTRA, which syncs the folder after each.",
+        "同じことを、毎回フォルダーも同期する synchronous EXTRA で行います。";
+    WORK_DATABASE_WAL: "The same with a write-ahead log: whether each that was committed is there.",
+        "同じことを先行書き込みログ(WAL)で行い、確定したものが残るかを調べます。";
+    WORK_GENERATED: "Small works of one to three operations (create, link, rename, truncate, punch, attributes and so on), each made durable as POSIX says: whether all of it is there.",
+        "1〜3 操作の小さな処理(作成、link、rename、truncate、穴あけ、属性など)を POSIX に従って永続化し、すべて残るかを調べます。";
+    WORK_OWN: "The program of `work_command`: whether what it had promised is there, as `check` finds it.",
+        "`work_command` のプログラム。約束したものが残るかを `check` で調べます。";
+    CHARACTERS_PUT: "The file is made and written a character at a time through a buffer of 4096 bytes, as putc() does.",
+        "ファイルを作り、putc() のように 4096 バイトのバッファーを通して 1 文字ずつ書きます。";
+    CHARACTERS_WRITTEN: "The file is made and its first 3MiB are written by one call for every byte; then it is synced.",
+        "ファイルを作り、先頭の 3MiB を 1 バイトごとの呼び出しで書き、同期します。";
+    CHUNKS_WRITTEN_IN_PIECES: "The file is removed, made anew and written by one call for each chunk, in pieces of 1GiB.",
+        "ファイルを作り直し、1GiB ずつに分けて、チャンクごとの呼び出しで書きます。";
+    CHUNKS_WRITTEN: "The file is removed, made anew and written by one call for each chunk; then it is synced.",
+        "ファイルを作り直し、チャンクごとの呼び出しで書き、同期します。";
+    CHUNKS_REWRITTEN: "Each chunk is read, changed in one byte, gone back over with lseek() and written. The rate counts the file once.",
+        "チャンクを読み、1 バイト変え、lseek() で戻って書きます。速度はファイル 1 回分で計算します。";
+    CHARACTERS_GOT: "The file is read a character at a time through a buffer of 4096 bytes, as getc() does.",
+        "getc() のように 4096 バイトのバッファーを通して 1 文字ずつ読みます。";
+    CHARACTERS_READ: "The first 3MiB of the file are read by one call for every byte.",
+        "先頭の 3MiB を 1 バイトごとの呼び出しで読みます。";
+    CHUNKS_READ: "The file is read from its beginning by one call for each chunk.",
+        "ファイルを先頭からチャンクごとの呼び出しで読みます。";
+    THREE_SEEKERS: "Three seekers at the same time take one of 8192 tickets after the other: seek to a random chunk and read it. Each seeker changes and rewrites the first and then every tenth of its chunks.",
+        "3 つのシーカーが同時に 8192 枚のチケットを順に取り、無作為なチャンクにシークして読みます。最初と以後 10 回ごとに、チャンクを変えて書き戻します。";
+    FIVE_SEEKERS: "Five seekers at the same time take one of 8192 tickets after the other: seek to a random chunk and read it. One ticket of ten also changes the chunk and rewrites it.",
+        "5 つのシーカーが同時に 8192 枚のチケットを順に取り、無作為なチャンクにシークして読みます。10 枚に 1 枚はチャンクを変えて書き戻します。";
+    NAMES_ASCEND: "Files are made whose names ascend: a number, then up to twelve random letters.",
+        "名前が昇順のファイル(番号と 12 文字までの無作為な文字)を作ります。";
+    LOOKED_AT_IN_ORDER: "The files are looked at in the order in which the folder lists them; those with content are read.",
+        "フォルダーの一覧の順にファイルの情報を調べ、内容のあるものは読みます。";
+    DELETED_IN_ORDER: "The files are deleted in the order in which the folder lists them, then their folders.",
+        "フォルダーの一覧の順にファイルを、次にフォルダーを削除します。";
+    NAMES_DO_NOT_ASCEND: "Files are made whose names do not ascend: up to twelve random letters, then a number.",
+        "名前が昇順でないファイル(12 文字までの無作為な文字と番号)を作ります。";
+    LOOKED_AT_RANDOMLY: "The files are looked at in random order; those with content are read.",
+        "無作為な順序でファイルの情報を調べ、内容のあるものは読みます。";
+    DELETED_RANDOMLY: "The files are deleted in random order, then their folders.",
+        "無作為な順序でファイルを、次にフォルダーを削除します。";
+    SO_MANY_BYTES: "{bytes} bytes", "{bytes} バイト";
+    BYTES_IN_RANGE: "{from} to {to} bytes, every multiple of {from} equally often",
+        "{from}〜{to} バイト({from} の倍数を均等に)";
+    PHASE_READS: "Reads", "読み込み";
+    PHASE_WRITES: "Writes", "書き込み";
+    ASCENDING_AT_START: "{way} of {size}, ascending, in a region at the start of the device.",
+        "デバイスの先頭の領域に、昇順に {size} ずつ{way}。";
+    ASCENDING_AT_END: "{way} of {size}, ascending, in a region at the end of the device.",
+        "デバイスの末尾の領域に、昇順に {size} ずつ{way}。";
+    AT_DRAWN_PLACES: "{way} of {size} at places drawn uniformly from the whole device.",
+        "デバイス全体から一様に選んだ位置に {size} ずつ{way}。";
+    MIXED_AT_DRAWN_PLACES: "{reads} reads to {writes} writes by number, of {size}, at places drawn uniformly from the whole device.",
+        "回数で読み込み {reads} 対書き込み {writes}、{size} ずつ、デバイス全体から一様に選んだ位置で。";
+    ADJACENT_READS: "Adjacent reads of {size}", "隣接する {size} の読み込み";
+    ADJACENT_WRITES: "Adjacent writes of {size}, then a flush", "隣接する {size} の書き込み、最後にフラッシュ";
+    PLACED_READS: "Randomly placed reads of {size}", "無作為な位置の {size} の読み込み";
+    PLACED_WRITES: "Randomly placed writes of {size}, then a flush", "無作為な位置の {size} の書き込み、最後にフラッシュ";
+    SO_MANY_OUTSTANDING: "{what}; {depth} outstanding.", "{what}。キュー深度 {depth}。";
+    BY_CHANCE: "{what}; meant for moments that come by chance at {share} % of the curve's largest rate, latency from that moment on.",
+        "{what}。曲線の最大速度の {share} % で無作為に訪れる時刻に発行し、レイテンシはその時刻から。";
+    ADJACENT: "Adjacent", "隣接する位置の";
+    RANDOMLY_PLACED: "Randomly placed", "無作為な位置の";
+    ROW_READS: "reads", "読み込み";
+    ROW_WRITES: "writes", "書き込み";
+    ROW_MIXED: "reads and writes, {reads} to {writes} by number,", "読み込み {reads} 対書き込み {writes}(回数)";
+    ONE_AT_A_TIME: "one at a time", "1 つずつ";
+    OUTSTANDING_IN_EACH: "{depth} outstanding in each of {threads} threads", "{threads} スレッドでキュー深度 {depth} ずつ";
+    THEN_A_FLUSH: ", then a flush", "、最後にフラッシュ";
+    THROUGH_CACHE: "through the page cache", "ページキャッシュ経由";
+    PAST_CACHE: "past the page cache", "ページキャッシュを避けて";
+    ROW_DOES: "{places} {way} of {size}, {outstanding}{end}; {cache}.",
+        "{places}{way}、{size} ずつ、{outstanding}{end}。{cache}。";
+    READS_TO_WRITES: "{reads} reads to {writes} writes by number,", "読み込み {reads} 対書き込み {writes}(回数)";
+    AT_PLACES: "at places: {places}", "位置: {places}";
+    ONE_BEHIND_THE_OTHER: "one behind the other", "順に連続して";
+    IN_STREAMS: "in {streams} streams", "{streams} 本の流れで";
+    PARTLY_IN_STREAMS: "{share} % of them in {streams} streams, the others at places: {places}",
+        "{share} % は {streams} 本の流れで、ほかは位置: {places}";
+    OUTSTANDING: "{depth} outstanding", "キュー深度 {depth}";
+    A_SECOND: "{rate} a second", "毎秒 {rate}";
+    BEHIND_WRITES: ", behind {size} of writes: the speed when an SSD's cache is full",
+        "、{size} を書いた後(SSD のキャッシュが満杯のときの速さ)";
+    LOAD_IS: "{way} of {sizes} {places}; {loops}{filled}.", "{way}、サイズ {sizes}、{places}。{loops}{filled}。";
     SEVERAL_GROUPS: "fio ran several groups, one after the other: `suite = \"fio\"` makes a row of each",
         "fio が複数のグループを順に実行しました。`suite = \"fio\"` ならグループごとの行になります";
     FIO_OUTPUT: "fio's output", "fio の出力";

@@ -56,7 +56,11 @@ pub fn markdown(suite: &Suite) -> String {
         &mut text,
         &["phase", "what is done", "figure"],
         phases.iter().map(|phase| {
-            vec![phase.name.clone(), phase.what.replace('|', "\\|"), figure(phase).to_owned()]
+            vec![
+                phase.name.clone(),
+                phase.what.english().replace('|', "\\|"),
+                figure(phase).to_owned(),
+            ]
         }),
     );
     if !suite.settings.is_empty() {
@@ -93,7 +97,7 @@ pub fn text(suite: &Suite, width: usize) -> String {
             "\n  {}  [{}]\n{}\n",
             phase.name,
             figure(&phase),
-            fold(&phase.what, "      ", width)
+            fold(&phase.what.to_string(), "      ", width)
         );
     }
     if !suite.settings.is_empty() {

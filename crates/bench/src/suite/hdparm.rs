@@ -24,6 +24,7 @@ use super::{
     Value, WorkDone,
 };
 use crate::load::{self, Direction, Hooks, Load, Sequential, UnverifiedContent};
+use crate::suite::catalogue;
 
 /// Name of the suite.
 pub const NAME: &str = "hdparm";
@@ -79,8 +80,8 @@ pub static SUITE: Suite = Suite {
 
 fn phase(name: &'static str) -> Phase {
     let what = match name {
-        CACHED => "Reads the first 2 MiB again and again: what the nearest cache gives.",
-        _ => "Reads 2 MiB after 2 MiB from the start on, with the page cache emptied before.",
+        CACHED => catalogue::READS_FIRST_AGAIN,
+        _ => catalogue::READS_FROM_START,
     };
     Phase {
         name: name.to_owned(),

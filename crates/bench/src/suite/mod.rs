@@ -140,8 +140,9 @@ mod tests {
                     suite.name,
                     phase.name
                 );
+                let what = phase.what.english();
                 assert!(
-                    phase.what.ends_with('.') && phase.what.len() > 20,
+                    what.ends_with('.') && what.len() > 20,
                     "{}: what {} does",
                     suite.name,
                     phase.name

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use results::{BetterDirection, Group};
+use words::Text;
 
 /// One phase of a suite: one row of its results, one workload of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,7 +11,7 @@ pub struct Phase {
     /// Name, unique in the suite: `block write`.
     pub name: String,
     /// What is done, in a sentence or two.
-    pub what: Cow<'static, str>,
+    pub what: Text,
     /// Kind of access.
     pub group: Group,
     /// The metric that verdicts are about: one of those that [`super::PhaseFigures::metrics`] has.

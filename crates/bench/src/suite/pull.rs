@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use block::{Error, ErrorKind};
 use results::{BetterDirection, Group};
+use words::Message;
 
 use super::{Kind, Phase, Rows, Session, Setting, Settings, Suite, Target, TargetKind, Value};
+use crate::suite::catalogue;
 
 /// Name of the suite.
 pub const NAME: &str = "pull";
@@ -22,35 +24,15 @@ const COPY: &str = "copy";
 pub const OWN: &str = "command";
 
 /// Each kind of work, with what its row says.
-const WORKS: [(&str, &str); 8] = [
-    (
-        COPY,
-        "Files of 20 to 180 KB are written and closed, and nothing is synced: how many seconds of \
-        copies are lost.",
-    ),
-    (
-        "fsync",
-        "Files are written, overwritten and removed, each with fsync: whether what was \
-        acknowledged is there.",
-    ),
-    (
-        "rename",
-        "Files are replaced by rename, half of them with fsync before and after: whether each is \
-        the old or the new one, whole.",
-    ),
-    ("append", "A log grows, with fdatasync behind each block: whether all of it is there."),
-    (
-        "database",
-        "Transactions of SQLite as it comes (synchronous FULL): whether each that was committed is \
-        there, whole.",
-    ),
-    ("database-extra", "The same with synchronous EXTRA, which syncs the folder after each."),
-    ("database-wal", "The same with a write-ahead log: whether each that was committed is there."),
-    (
-        "generated",
-        "Small works of one to three operations (create, link, rename, truncate, punch, attributes \
-        and so on), each made durable as POSIX says: whether all of it is there.",
-    ),
+const WORKS: [(&str, Message); 8] = [
+    (COPY, catalogue::WORK_COPY),
+    ("fsync", catalogue::WORK_FSYNC),
+    ("rename", catalogue::WORK_RENAME),
+    ("append", catalogue::WORK_APPEND),
+    ("database", catalogue::WORK_DATABASE),
+    ("database-extra", catalogue::WORK_DATABASE_EXTRA),
+    ("database-wal", catalogue::WORK_DATABASE_WAL),
+    ("generated", catalogue::WORK_GENERATED),
 ];
 
 /// How drives may behave.
@@ -195,18 +177,14 @@ pub static SUITE: Suite = Suite {
     rows: Rows::Alone,
     phases: |settings| {
         let own = !settings.text("work_command").trim().is_empty();
-        let own = own.then_some((
-            OWN,
-            "The program of `work_command`: whether what it had promised is there, as `check` finds \
-            it.",
-        ));
+        let own = own.then_some((OWN, catalogue::WORK_OWN));
         WORKS.into_iter().chain(own).map(|(work, what)| phase(work, what)).collect()
     },
     prepared_bytes: |_, _| 0,
     run,
 };
 
-fn phase(work: &str, what: &'static str) -> Phase {
+fn phase(work: &str, what: Message) -> Phase {
     Phase {
         name: format!("{ROW}{work}"),
         what: what.into(),

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use reactor::{Reactor, Signal};
+use words::Text;
 
 use crate::{
     Channel, Completion, Device, Error, ErrorKind, Extents, Info, Lease, Node, Op, Request,
@@ -54,7 +55,7 @@ pub struct Counters {
     writes: AtomicU64,
     written_bytes: AtomicU64,
     flushes: AtomicU64,
-    gone: OnceLock<String>,
+    gone: OnceLock<Text>,
 }
 
 impl Counters {
@@ -73,12 +74,12 @@ impl Counters {
 
     /// Why the device is gone, once it has answered a request so.
     #[must_use]
-    pub fn gone(&self) -> Option<&str> {
-        self.gone.get().map(String::as_str)
+    pub fn gone(&self) -> Option<&Text> {
+        self.gone.get()
     }
 
     /// Notes that the device is gone, or part of it; of several reasons the first counts.
-    pub fn note_gone(&self, why: impl FnOnce() -> String) {
+    pub fn note_gone(&self, why: impl FnOnce() -> Text) {
         self.gone.get_or_init(why);
     }
 
@@ -190,7 +191,7 @@ impl Channel for CountedChannel {
         for error in done[before..].iter().filter_map(|completion| completion.result.as_ref().err())
         {
             if error.kind() == ErrorKind::Gone {
-                self.counters.note_gone(|| error.to_string());
+                self.counters.note_gone(|| error.text());
             }
         }
     }

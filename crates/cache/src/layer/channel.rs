@@ -19,6 +19,7 @@ use super::jobs::{Follow, Jobs, below_tag};
 use super::plan;
 use super::ranges::hold;
 use super::shared::CacheCore;
+use crate::catalogue;
 
 /// A channel of a cache.
 pub(super) struct CacheChannel {
@@ -269,7 +270,7 @@ impl CacheChannel {
 impl Channel for CacheChannel {
     fn submit(&mut self, request: Request) {
         if let Err(error) = self.jobs.shared.info.check(&request.op) {
-            self.jobs.ready.push(request.complete(Err(error.at("cache"))));
+            self.jobs.ready.push(request.complete(Err(error.at(catalogue::CACHE))));
             return;
         }
         if let Some(error) = self.jobs.shared.stop_reason() {
@@ -359,8 +360,8 @@ impl Drop for CacheChannel {
         }
         let stuck: Vec<u32> = self.jobs.table.iter().map(|(slot, _)| slot).collect();
         if !stuck.is_empty() {
-            let text = "cache: a device never answered to a write, and nobody knows what it holds";
-            self.jobs.shared.let_flushes_fail(Error::new(ErrorKind::TimedOut, text));
+            let error = Error::new(ErrorKind::TimedOut, catalogue::CACHE_WRITE_UNANSWERED);
+            self.jobs.shared.let_flushes_fail(error);
         }
         for slot in stuck {
             match self.jobs.table.take(slot) {

@@ -6,6 +6,7 @@ use super::options::CacheMode;
 use super::plan::{self, Segment};
 use super::shared::CacheCore;
 use super::state::CacheState;
+use crate::catalogue;
 
 impl Drop for CacheCore {
     /// The cache is not used any more. What cannot be done now is told to no request: what had to
@@ -23,7 +24,7 @@ impl CacheCore {
     /// # Errors
     /// Whatever the devices say. A kept store is then as after a crash.
     pub(super) fn close(&self) -> Result<(), Error> {
-        let ended = Error::new(ErrorKind::Gone, "the cache was closed");
+        let ended = Error::new(ErrorKind::Gone, catalogue::CLOSED);
         let usable =
             !self.is_distrusted() && self.stop_reason().is_none() && self.flush_failure().is_none();
         if !self.stop(ended) || !usable {

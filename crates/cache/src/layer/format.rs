@@ -1,14 +1,16 @@
 //! The store's superblock and map as bytes; drawn in `docs/formats/cache.md`.
 
 use block::{Error, ErrorKind, size_text};
+use words::{Message, Text, statement};
 
+use crate::catalogue;
 use crate::frame::{Frame, corrupt, is_sealed, long, seal_page, word};
 
 const FRAME: Frame = Frame {
     magic: b"raidloom cache\0\0",
     version: 2,
-    name: "a cache",
-    foreign: "it holds something else than a cache's blocks; name a new file",
+    name: catalogue::A_CACHE_DISK,
+    foreign: catalogue::OTHER_THAN_CACHE,
     name_at: 104,
 };
 /// What is read, and never written: it says nothing of what was in the map when the cache was
@@ -130,7 +132,7 @@ impl Superblock {
             1 => (false, false),
             2 => (true, false),
             3 if version > 1 => (true, true),
-            other => return Err(corrupt(format!("the superblock's state is {other}"))),
+            other => return Err(corrupt(statement!(catalogue::STATE_UNKNOWN, state = other))),
         };
         let layout = Layout {
             block_bytes: word(block, 24),
@@ -140,7 +142,7 @@ impl Superblock {
         let power = |bytes: u32| bytes.is_power_of_two() && bytes >= 512;
         let sane = power(layout.block_bytes) && power(layout.slot_bytes) && layout.slots < 1 << 32;
         if !sane || (layout.pages(), layout.data_offset()) != (long(block, 64), long(block, 72)) {
-            return Err(corrupt("the superblock's sizes contradict one another"));
+            return Err(corrupt(catalogue::SIZES_CONTRADICT));
         }
         let tally = if version > 1 {
             Tally { clean: long(block, 80), dirty: long(block, 88), sum: long(block, 96) }
@@ -171,34 +173,28 @@ impl Superblock {
         slot_bytes: u32,
         size_bytes: u64,
     ) -> Result<(), Error> {
-        let refused = |text: String| {
-            Err(Error::new(
-                ErrorKind::Refused,
-                format!("the cache was made for {}, {text}", self.name),
-            ))
+        let refused = |what: Text| {
+            let text = statement!(catalogue::CACHE_MADE_FOR, name = &self.name, what = what);
+            Err(Error::new(ErrorKind::Refused, text))
         };
+        let other = |message: Message, made: Text, now: Text| {
+            refused(statement!(message, made = made, now = now))
+        };
+        let size = |bytes: u64| Text::from(size_text(bytes));
         if self.size_bytes != size_bytes {
-            return refused(format!(
-                "of {}; this device has {}",
-                size_text(self.size_bytes),
-                size_text(size_bytes)
-            ));
+            return other(catalogue::OF_SIZE, size(self.size_bytes), size(size_bytes));
         }
         if self.layout.block_bytes != block_bytes {
-            let wanted = self.layout.block_bytes;
-            return refused(format!(
-                "with logical blocks of {wanted} bytes; here they have {block_bytes} \
-                (file:PATH?block={wanted})"
-            ));
+            let made = self.layout.block_bytes;
+            return other(catalogue::WITH_LOGICAL_BLOCKS, made.into(), block_bytes.into());
         }
         if self.layout.slot_bytes != slot_bytes {
-            let (made, now) =
-                (size_text(self.layout.slot_bytes.into()), size_text(slot_bytes.into()));
-            return refused(format!("with block={made}; here it is {now}"));
+            let (made, now) = (size(self.layout.slot_bytes.into()), size(slot_bytes.into()));
+            return other(catalogue::WITH_BLOCK, made, now);
         }
         if self.layout.store_bytes() > store_bytes {
-            let (made, now) = (size_text(self.layout.store_bytes()), size_text(store_bytes));
-            return refused(format!("on {made}; its device has {now} now"));
+            let (made, now) = (size(self.layout.store_bytes()), size(store_bytes));
+            return other(catalogue::ON_STORE, made, now);
         }
         Ok(())
     }
@@ -225,24 +221,29 @@ pub(super) fn encode_page(number: u64, entries: impl IntoIterator<Item = Entry>,
     seal_page(page);
 }
 
+/// The error of a page of the map that is not what was written.
+pub(super) fn map_damaged(number: u64, what: impl Into<Text>) -> Error {
+    corrupt(statement!(catalogue::MAP_PAGE_DAMAGED, number = number, what = what))
+}
+
 /// The entries of a page of the map.
 ///
 /// # Errors
 /// [`ErrorKind::Corrupt`] with the page's number.
 pub(super) fn decode_page(version: u32, number: u64, page: &[u8]) -> Result<Vec<Entry>, Error> {
-    let damaged = |what: &str| Err(corrupt(format!("page {number} of the map is damaged: {what}")));
+    let damaged = |what: Message| Err(map_damaged(number, what));
     if page.iter().all(|&byte| byte == 0) {
         return if version == FRAME_1.version {
             Ok(Vec::new())
         } else {
-            damaged("it is all zero, as trim or a lost extent leaves it")
+            damaged(catalogue::ALL_ZERO)
         };
     }
     if !is_sealed(page) {
-        return damaged("its checksum is wrong");
+        return damaged(catalogue::ITS_CHECKSUM);
     }
     if long(page, 8) != number {
-        return damaged("its number is wrong");
+        return damaged(catalogue::ITS_NUMBER);
     }
     let mut entries = Vec::new();
     for (place, entry) in (0..).zip(page[PAGE_HEADER_BYTES..].chunks_exact(ENTRY_BYTES)) {
@@ -251,7 +252,7 @@ pub(super) fn decode_page(version: u32, number: u64, page: &[u8]) -> Result<Vec<
             state @ (1 | 2) => {
                 entries.push(Entry { place, block: u64::from(word(entry, 0)), dirty: state == 2 });
             }
-            _ => return damaged("a slot is neither clean nor dirty"),
+            _ => return damaged(catalogue::NEITHER_CLEAN_NOR_DIRTY),
         }
     }
     Ok(entries)

@@ -16,6 +16,7 @@ use block::{BufMut, Clock, Completion, Error, ErrorKind, QueuedChannel, Reactor,
 use super::job::{Ends, Job, JobKind, Outcome, RunningJob};
 use super::ranges::hold;
 use super::shared::CacheCore;
+use crate::catalogue;
 
 /// Room for the parts of one request, however small the depth.
 const DEPTH_MIN: u32 = 16;
@@ -69,7 +70,7 @@ impl Jobs {
             number: shared.channels.fetch_add(1, Ordering::Relaxed),
             store,
             lower,
-            waiter: Waiter::on(reactor, "the ranges of the cache")?,
+            waiter: Waiter::on(reactor, catalogue::RANGES_OF_CACHE)?,
             table: Slots::default(),
             follow: VecDeque::new(),
             owned: 0,
@@ -167,7 +168,7 @@ pub(super) fn below_tag(slot: u32, part: usize) -> u64 {
 
 /// An error of the store.
 pub(super) fn at_store(error: Error) -> Error {
-    error.at("the cache's device")
+    error.at(catalogue::CACHE_DEVICE)
 }
 
 /// A buffer for blocks on their way between the two devices.

@@ -6,12 +6,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use block::{Blocking, Device, Error, ErrorKind, Info};
 
+use words::{Text, statement};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::format::{ALIGNMENT_BYTES, Entry, Layout, Superblock, Tally, decode_page, encode_page};
+use super::format::{
+    ALIGNMENT_BYTES, Entry, Layout, Superblock, Tally, decode_page, encode_page, map_damaged,
+};
 use super::options::{CacheMode, CacheOptions};
 use super::shape::Shape;
 use super::state::CacheState;
+use crate::catalogue;
 use crate::device_check::first_nonzero;
 use crate::policy::Slot;
 use crate::unchanged::{Answer, Facts, LeafFacts, Witness, compare, fingerprint, sample};
@@ -34,7 +38,7 @@ pub(super) struct KeptStore {
     /// The data below are others than those the cache was closed over.
     other_data: bool,
     /// What the user should know of how it was opened.
-    pub(super) note: Option<String>,
+    pub(super) note: Option<Text>,
     /// What was known of the device below when the cache was closed.
     closed: Arc<Mutex<Option<Witness>>>,
 }
@@ -132,7 +136,7 @@ pub fn examine_store(store: &dyn Device) -> Result<Option<StoreContents>, Error>
             name: kept.superblock.name,
         }))
     };
-    look().map_err(|error: Error| error.at("the cache's device"))
+    look().map_err(|error: Error| error.at(catalogue::CACHE_DEVICE))
 }
 
 /// The store's superblock, or the one that a new store gets.
@@ -156,9 +160,7 @@ pub(super) fn examine(
     }
     let layout = Layout::of(store_bytes, block_bytes, options.block_bytes);
     if layout.slots == 0 {
-        let text = "the cache's device is too small: beside the data it holds a map and takes up \
-            to 4MiB for itself";
-        return Err(Error::new(ErrorKind::Invalid, text));
+        return Err(Error::new(ErrorKind::Invalid, catalogue::STORE_TOO_SMALL));
     }
     if is_empty {
         refuse_foreign(&mut channel, store.info(), layout)?;
@@ -212,12 +214,7 @@ fn refuse_foreign(channel: &mut Blocking, store: &Info, layout: Layout) -> Resul
         |offset: u64, length: u64| match first_nonzero(channel, store, offset, offset + length)? {
             None => Ok(()),
             Some(at) => {
-                let text = format!(
-                    "what is to be the cache has no superblock and is not empty (byte {at} is not \
-                zero): it holds something else, or it is a \
-                 store that has lost its beginning. Name a new file; a disk that holds nothing of \
-                 worth can be emptied with blkdiscard"
-                );
+                let text = statement!(catalogue::STORE_NOT_EMPTY, at = at);
                 Err(Error::new(ErrorKind::Refused, text))
             }
         };
@@ -264,9 +261,7 @@ impl KeptStore {
             let believed = !self.superblock.in_use && self.answer == Answer::Unchanged;
             let entries = self.read_map(&mut channel, shape.blocks(), believed)?;
             if !state.restore(&entries) {
-                let text =
-                    "the map is damaged: a block is in two slots, or in one that is not there";
-                return Err(Error::new(ErrorKind::Corrupt, text));
+                return Err(Error::new(ErrorKind::Corrupt, catalogue::SLOTS_CONTRADICT));
             }
             self.note = self.judge(shape, state)?;
             if self.superblock.version == 1 {
@@ -274,11 +269,8 @@ impl KeptStore {
                 self.write_map(&mut channel, state)?;
             }
             if state.dirty_slots() > 0 && mode != CacheMode::WriteBack {
-                let text = format!(
-                    "the device below lacks {}; open the cache with mode=write-back, which writes \
-                    them out",
-                    state.dirty_text(shape)
-                );
+                let dirty = state.dirty_text(shape);
+                let text = statement!(catalogue::BELOW_LACKS_DIRTY, dirty = dirty);
                 return Err(Error::new(ErrorKind::Refused, text));
             }
         }
@@ -298,32 +290,25 @@ impl KeptStore {
 
     /// Whether the cache may be used over the device below as that is now, and what there is to say
     /// of it.
-    fn judge(&self, shape: &Shape, state: &CacheState) -> Result<Option<String>, Error> {
+    fn judge(&self, shape: &Shape, state: &CacheState) -> Result<Option<Text>, Error> {
         let name = &self.superblock.name;
         match &self.answer {
             Answer::Unchanged => Ok(None),
             Answer::Unknown(_) if self.superblock.in_use => Ok(None),
-            Answer::Unknown(why) if state.dirty_slots() > 0 => Ok(Some(format!(
-                "the cache keeps what is dirty in it and forgets the rest: the device below {why}"
-            ))),
+            Answer::Unknown(why) if state.dirty_slots() > 0 => {
+                Ok(Some(statement!(catalogue::KEEPS_DIRTY, why = *why)))
+            }
             Answer::Changed(why) | Answer::Another(why) if state.dirty_slots() > 0 => {
-                let text = format!(
-                    "the cache was made for {name} and has {}, but the device below {why}. \
-                    `raidloom array cache salvage STORE DEVICE` shows what \
-                     the cache has and writes it out; believe=sample vouches for the device",
-                    state.dirty_text(shape)
-                );
+                let (message, dirty) = (catalogue::DIRTY_OVER_CHANGED, state.dirty_text(shape));
+                let text = statement!(message, name = name, dirty = dirty, why = *why);
                 Err(Error::new(ErrorKind::Refused, text))
             }
             Answer::Another(why) if self.other_data => {
-                let text = format!(
-                    "the cache was made for {name}, and the device below {why}; name a new file, \
-                    or remove the old one"
-                );
+                let text = statement!(catalogue::MADE_FOR_ANOTHER, name = name, why = *why);
                 Err(Error::new(ErrorKind::Refused, text))
             }
             Answer::Unknown(why) | Answer::Changed(why) | Answer::Another(why) => {
-                Ok(Some(format!("the cache begins empty: the device below {why}")))
+                Ok(Some(statement!(catalogue::BEGINS_EMPTY, why = *why)))
             }
         }
     }
@@ -351,11 +336,8 @@ impl KeptStore {
                     decode_page(self.superblock.version, number, page)?
                 {
                     if block >= blocks {
-                        let text = format!(
-                            "page {number} of the map is damaged: the device below has no block \
-                            {block}"
-                        );
-                        return Err(Error::new(ErrorKind::Corrupt, text));
+                        let what = statement!(catalogue::NO_BLOCK_BELOW, block = block);
+                        return Err(map_damaged(number, what));
                     }
                     *if dirty { &mut found.dirty } else { &mut found.clean } += 1;
                     if dirty || believed {
@@ -367,10 +349,12 @@ impl KeptStore {
         found.sum = sum.digest();
         let said = self.superblock.tally;
         if !self.superblock.in_use && self.superblock.version > 1 && found != said {
-            let text = format!(
-                "the map is not the one that the cache was closed with: it had {} clean and {} \
-                dirty blocks, and now it has {} and {}",
-                said.clean, said.dirty, found.clean, found.dirty
+            let text = statement!(
+                catalogue::OTHER_MAP,
+                clean = said.clean,
+                dirty = said.dirty,
+                clean_now = found.clean,
+                dirty_now = found.dirty,
             );
             return Err(Error::new(ErrorKind::Corrupt, text));
         }

@@ -61,7 +61,9 @@ use block::{
     Channel, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Reactor, Support,
     TracedChannel, size_text,
 };
+use words::{Text, statement};
 
+use crate::catalogue;
 use crate::unchanged::Facts;
 use channel::CacheChannel;
 use keep::KeptStore;
@@ -107,7 +109,7 @@ impl Cache {
                 CacheState::new(options.policy, options.admission, slots, shape.blocks(), None)?;
             Ok(Cache::of(store, lower, options, shape, state, None))
         };
-        make().map_err(|error: Error| error.at("cache"))
+        make().map_err(|error: Error| error.at(catalogue::CACHE))
     }
 
     /// Puts a store that is kept in front of `lower`: it is warm when it was closed, and after a
@@ -132,11 +134,8 @@ impl Cache {
             let (block, below) = (store.info().block_bytes, lower.info().block_bytes);
             if options.mode == CacheMode::WriteBack && block != below {
                 // A crash may tear the larger block.
-                let text = format!(
-                    "mode=write-back: the cache's device has blocks of {block} bytes, the device \
-                    below of {below}; give the cache's the same \
-                     (file:PATH?block={below})"
-                );
+                let message = catalogue::BLOCKS_OF_WRITE_BACK;
+                let text = statement!(message, store = block, below = below);
                 return Err(Error::new(ErrorKind::Invalid, text));
             }
             let mut kept = keep::examine(&*store, &*lower, facts, &options)?;
@@ -158,7 +157,7 @@ impl Cache {
             kept.load(&*store, &*lower, options.mode, &mut state, &shape)?;
             Ok(Cache::of(store, lower, options, shape, state, Some(kept)))
         };
-        make().map_err(|error: Error| error.at("cache"))
+        make().map_err(|error: Error| error.at(catalogue::CACHE))
     }
 
     fn of(
@@ -206,8 +205,8 @@ impl Cache {
 
     /// What the user should know of how a kept store was opened: why it begins empty, for one.
     #[must_use]
-    pub fn note(&self) -> Option<&str> {
-        self.shared.kept.as_ref()?.note.as_deref()
+    pub fn note(&self) -> Option<&Text> {
+        self.shared.kept.as_ref()?.note.as_ref()
     }
 
     /// What looks after the cache while others use it.
@@ -219,56 +218,39 @@ impl Cache {
 
 /// Refuses what cannot work.
 fn check(store: &Info, lower: &Info, options: &CacheOptions) -> Result<(), Error> {
-    let invalid = |text: String| Err(Error::new(ErrorKind::Invalid, text));
+    let invalid = |text: Text| Err(Error::new(ErrorKind::Invalid, text));
     let block = options.block_bytes;
     if !block.is_power_of_two()
         || !(Cache::BLOCK_BYTES_MIN..=Cache::BLOCK_BYTES_MAX).contains(&block)
     {
-        return invalid(format!(
-            "a block of {}; it is a power of two from 4KiB to 256KiB",
-            size_text(block.into())
-        ));
+        let size = size_text(block.into());
+        return invalid(statement!(catalogue::BLOCK_OUT_OF_RANGE, size = size));
     }
     let longest = lower.max_request_bytes.min(store.max_request_bytes);
     if block < lower.block_bytes || longest < block {
-        return invalid(format!(
-            "a block of {}; the devices take from {} to {}",
-            size_text(block.into()),
-            size_text(lower.block_bytes.into()),
-            size_text(longest.into())
-        ));
+        let [size, least, most] =
+            [block, lower.block_bytes, longest].map(|bytes| size_text(bytes.into()));
+        let message = catalogue::BLOCK_UNLIKE_DEVICES;
+        return invalid(statement!(message, size = size, least = least, most = most));
     }
     if store.block_bytes > lower.block_bytes {
-        return invalid(format!(
-            "the cache's device has blocks of {} bytes, the device below of {}; give the device \
-            below larger ones or the cache's smaller \
-             (block=)",
-            store.block_bytes, lower.block_bytes
-        ));
+        let (store, below) = (store.block_bytes, lower.block_bytes);
+        return invalid(statement!(catalogue::STORE_BLOCKS_LARGER, store = store, below = below));
     }
     if !(1..=90).contains(&options.dirty_percent) {
-        return invalid(format!(
-            "{} % of the cache dirty; it is a number from 1 to 90",
-            options.dirty_percent
-        ));
+        let percent = options.dirty_percent;
+        return invalid(statement!(catalogue::DIRTY_OUT_OF_RANGE, percent = percent));
     }
     let KeepingOptions { high_percent: high, low_percent: low, .. } = options.keeping;
     if low > high || high > options.dirty_percent {
-        return invalid(format!(
-            "dirty_low={low}, dirty_high={high}, dirty={}: each is at most the next: write-out \
-            ends at the first, begins at the second, and is \
-             the writers' own affair from the third on",
-            options.dirty_percent
-        ));
+        let (message, most) = (catalogue::LIMITS_UNORDERED, options.dirty_percent);
+        return invalid(statement!(message, low = low, high = high, most = most));
     }
     if store.read_only {
-        return Err(Error::new(ErrorKind::ReadOnly, "the cache's device cannot be written"));
+        return Err(Error::new(ErrorKind::ReadOnly, catalogue::STORE_READ_ONLY));
     }
     if lower.read_only && options.mode == CacheMode::WriteBack {
-        return Err(Error::new(
-            ErrorKind::ReadOnly,
-            "mode=write-back over a device that cannot be written; use mode=read-only",
-        ));
+        return Err(Error::new(ErrorKind::ReadOnly, catalogue::WRITE_BACK_READ_ONLY));
     }
     Ok(())
 }

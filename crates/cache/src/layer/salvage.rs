@@ -4,9 +4,11 @@
 use std::sync::Arc;
 
 use block::{Blocking, Device, Error, ErrorKind};
+use words::{Text, statement};
 
 use super::format::{Entry, Layout, Superblock, decode_page};
 use super::keep::look_below;
+use crate::catalogue;
 use crate::unchanged::{Answer, Facts};
 
 /// What is in the way of some of the blocks is named up to here; the rest is counted.
@@ -21,12 +23,12 @@ pub struct SalvagedStore {
     pub device_bytes: u64,
     /// How the device is now, in words that go on from "the device …"; `None` where it was not
     /// looked at.
-    pub device: Option<String>,
+    pub device: Option<Text>,
     /// Where dirty blocks lie on it, in address order: offset and length in bytes. Of those that
     /// could be written, if they were.
     pub ranges: Vec<(u64, u64)>,
     /// What could not be salvaged: pages of the map, and blocks, each with the reason.
-    pub lost: Vec<String>,
+    pub lost: Vec<Text>,
 }
 
 impl SalvagedStore {
@@ -36,11 +38,11 @@ impl SalvagedStore {
         self.ranges.iter().map(|(_, length)| length).sum()
     }
 
-    fn lose(&mut self, what: String) {
+    fn lose(&mut self, what: Text) {
         if self.lost.len() < NAMED {
             self.lost.push(what);
         } else if self.lost.len() == NAMED {
-            self.lost.push("and more".to_owned());
+            self.lost.push(catalogue::AND_MORE.into());
         }
     }
 }
@@ -58,16 +60,11 @@ pub fn salvage(
     lower: Option<(&dyn Device, &Facts)>,
     target: Option<&Arc<dyn Device>>,
 ) -> Result<SalvagedStore, Error> {
-    let at_store = |error: Error| error.at("the cache's device");
+    let at_store = |error: Error| error.at(catalogue::CACHE_DEVICE);
     let mut channel = Blocking::beside(store)?;
     let mut block = vec![0; store.info().block_bytes as usize];
     channel.read_slice(0, &mut block).map_err(at_store)?;
-    let none = || {
-        Error::new(
-            ErrorKind::Refused,
-            "it has no cache's superblock: no cache has used it, or it has lost its beginning",
-        )
-    };
+    let none = || Error::new(ErrorKind::Refused, catalogue::NO_CACHE_SUPERBLOCK_LEFT);
     let superblock = Superblock::decode(&block).map_err(at_store)?.ok_or_else(none)?;
     let layout = superblock.layout;
     superblock.check(
@@ -82,11 +79,11 @@ pub fn salvage(
         ..SalvagedStore::default()
     };
     if let Some(target) = target.filter(|target| target.info().size_bytes < found.device_bytes) {
-        let text = format!(
-            "{} has {} bytes, and the cache's device had {}",
-            target.describe(),
-            target.info().size_bytes,
-            found.device_bytes
+        let text = statement!(
+            catalogue::TARGET_TOO_SMALL,
+            target = target.describe().to_string(),
+            bytes = target.info().size_bytes,
+            before = found.device_bytes,
         );
         return Err(Error::new(ErrorKind::Invalid, text));
     }
@@ -104,18 +101,17 @@ fn below_now(
     superblock: &Superblock,
     lower: &dyn Device,
     facts: &Facts,
-) -> Result<String, Error> {
+) -> Result<Text, Error> {
     let (now, before) = (lower.info().size_bytes, superblock.size_bytes);
     if now != before {
-        return Ok(format!("has {now} bytes, and had {before}"));
+        return Ok(statement!(catalogue::HAS_OTHER_SIZE, now = now, before = before));
     }
-    Ok(match look_below(channel, superblock, lower, facts)?.0 {
-        Answer::Unchanged => "is unchanged".to_owned(),
-        Answer::Unknown(_) if superblock.in_use => {
-            "is the same, as far as can be known after a crash".to_owned()
-        }
+    let message = match look_below(channel, superblock, lower, facts)?.0 {
+        Answer::Unchanged => catalogue::IS_UNCHANGED,
+        Answer::Unknown(_) if superblock.in_use => catalogue::SAME_AFTER_CRASH,
         Answer::Unknown(why) | Answer::Changed(why) | Answer::Another(why) => why,
-    })
+    };
+    Ok(message.into())
 }
 
 /// The dirty blocks by the pages that can be read, in their order: number of the block and of its
@@ -141,10 +137,11 @@ fn dirty_blocks(
                     here.map(|Entry { place, block, .. }| (block, first + u64::from(place))),
                 );
             }
-            Err(error) => found.lose(format!(
-                "page {number} of the map, with up to {} blocks: {error}",
-                layout.slots_per_page()
-            )),
+            Err(error) => {
+                let count = layout.slots_per_page();
+                let place = statement!(catalogue::LOST_PAGE, number = number, count = count);
+                found.lose(error.text().at(place));
+            }
         }
     }
     dirty.sort_unstable();
@@ -169,7 +166,8 @@ fn write_back(
             if let Err(error) =
                 channel.read_slice(layout.data_offset() + slot * slot_bytes, &mut data)
             {
-                found.lose(format!("bytes {start}+{length}: {error}"));
+                let place = statement!(catalogue::LOST_BYTES, start = start, length = length);
+                found.lose(error.text().at(place));
                 continue;
             }
             to.write_slice(start, &data)?;

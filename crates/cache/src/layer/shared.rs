@@ -4,11 +4,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use block::{Device, Error, ErrorKind, Info, Node, duration_text, size_text};
+use words::statement;
 
 use super::keep::KeptStore;
 use super::options::{CacheMode, CacheOptions, KeepingOptions};
 use super::shape::Shape;
 use super::state::CacheState;
+use crate::catalogue;
 
 /// A cache, as its channels, its upkeep and its status see it.
 pub(super) struct CacheCore {
@@ -159,9 +161,7 @@ impl CacheCore {
             self.distrusted.store(true, Ordering::Release);
         } else if error.kind() != ErrorKind::Media {
             let lacks = state.dirty_text(&self.shape);
-            let text = error
-                .text()
-                .at(format!("the cache's device has failed, and the device below lacks {lacks}"));
+            let text = error.text().at(statement!(catalogue::FAILED_WITH_DIRTY, dirty = lacks));
             drop(state);
             self.stop(error.repeat().retold(text));
         }

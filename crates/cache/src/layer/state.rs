@@ -18,9 +18,11 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use block::{Error, size_text};
+use words::{Text, statement};
 
 use super::ranges::Ranges;
 use super::shape::Shape;
+use crate::catalogue;
 use crate::policy::{Admission, AdmissionOptions, Bits, Directory, PolicyKind, Slot};
 
 /// What was counted since the cache was opened, in blocks.
@@ -344,7 +346,7 @@ impl CacheState {
     }
 
     /// The dirty blocks in words: how much, and the first few places.
-    pub(super) fn dirty_text(&self, shape: &Shape) -> String {
+    pub(super) fn dirty_text(&self, shape: &Shape) -> Text {
         const NAMED: usize = 8;
         let mut ranges: Vec<(u64, u64)> = Vec::new();
         let mut bytes = 0;
@@ -362,11 +364,12 @@ impl CacheState {
             .map(|(start, end)| format!("{start}+{}", end - start))
             .collect();
         let more = if ranges.len() > NAMED {
-            format!(" and {} places more", ranges.len() - NAMED)
+            statement!(catalogue::PLACES_MORE, count = ranges.len() - NAMED)
         } else {
-            String::new()
+            Text::default()
         };
-        format!("{} that were written to it, at bytes {}{more}", size_text(bytes), named.join(", "))
+        let (size, places) = (size_text(bytes), named.join(", "));
+        statement!(catalogue::DIRTY_BLOCKS, size = size, places = places, more = more)
     }
 
     /// All dirty blocks, in address order.

@@ -5,12 +5,14 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 use block::{Channel, Error, ErrorKind, Op, Reactor, Request};
+use words::Text;
 
 use super::channel::CacheChannel;
 use super::job::Purpose;
 use super::options::CacheMode;
 use super::shared::CacheCore;
 use super::state::CacheCounts;
+use crate::catalogue;
 use crate::policy::PolicyKind;
 
 /// What a cache still does.
@@ -54,7 +56,7 @@ pub struct CacheStatus {
     /// What it still does.
     pub condition: CacheCondition,
     /// What is wrong with it.
-    pub failure: Option<String>,
+    pub failure: Option<Text>,
 }
 
 /// A cache, for its upkeep and its status. It does not keep the cache open.
@@ -89,7 +91,7 @@ impl CacheHandle {
     /// # Errors
     /// As [`CacheHandle::flush`].
     pub fn write_out(&self, most_bytes: u64) -> Result<u64, Error> {
-        let gone = || Error::new(ErrorKind::Gone, "the cache was closed");
+        let gone = || Error::new(ErrorKind::Gone, catalogue::CLOSED);
         let shared = self.shared.upgrade().ok_or_else(gone)?;
         let written = || shared.state().counts.written_out * shared.shape.block_bytes;
         let before = written();
@@ -119,11 +121,10 @@ impl CacheHandle {
     pub fn status(&self) -> Option<CacheStatus> {
         let shared = self.shared.upgrade()?;
         let (condition, failure) = match (shared.stop_reason(), shared.flush_failure()) {
-            (Some(error), _) => (CacheCondition::Stopped, Some(error.to_string())),
-            (None, Some(error)) => (CacheCondition::Unflushable, Some(error.to_string())),
+            (Some(error), _) => (CacheCondition::Stopped, Some(error.text())),
+            (None, Some(error)) => (CacheCondition::Unflushable, Some(error.text())),
             (None, None) if shared.is_distrusted() => {
-                let text = "its device has failed and is not used any more".to_owned();
-                (CacheCondition::Bypassed, Some(text))
+                (CacheCondition::Bypassed, Some(catalogue::DEVICE_UNUSED.into()))
             }
             (None, None) => (CacheCondition::Working, None),
         };
@@ -157,6 +158,7 @@ fn wait_for(channel: &mut CacheChannel, reactor: &Reactor) -> Result<(), Error> 
         if let Some(completion) = done.pop() {
             return completion.result;
         }
-        reactor.wait(None).map_err(|error| Error::from_io("waiting for the write-out", error))?;
+        let failed = |error| Error::from_io(catalogue::WAITING_FOR_WRITE_OUT, error);
+        reactor.wait(None).map_err(failed)?;
     }
 }

@@ -23,12 +23,14 @@ use block::{
     size_text,
 };
 use reactor::Source;
+use words::statement;
 
 use super::channel::CacheChannel;
 use super::job::Purpose;
 use super::options::CacheMode;
 use super::state::CacheState;
 use super::status::CacheHandle;
+use crate::catalogue;
 use crate::policy::{Slot, check_slots};
 
 /// How often it is looked at whether there is anything to write out.
@@ -87,10 +89,8 @@ impl CacheUpkeep {
     /// # Errors
     /// [`ErrorKind::Gone`] when the cache was closed, and as [`block::Device::open`].
     pub fn open(cache: &CacheHandle, reactor: &Reactor) -> Result<CacheUpkeep, Error> {
-        let shared = cache
-            .shared
-            .upgrade()
-            .ok_or_else(|| Error::new(ErrorKind::Gone, "the cache was closed"))?;
+        let shared =
+            cache.shared.upgrade().ok_or_else(|| Error::new(ErrorKind::Gone, catalogue::CLOSED))?;
         Ok(CacheUpkeep {
             channel: CacheChannel::open(&shared, 1, reactor)?,
             source: reactor.source(),
@@ -118,24 +118,17 @@ impl CacheUpkeep {
     pub fn resize(&mut self, size_bytes: u64) -> Result<(), Error> {
         let shared = self.channel.shared();
         if shared.kept.is_some() {
-            let text = "the size of a cache on a device is that of the device, which its \
-                superblock names; write it out (raidloom array cache flush), \
-                        stop the array and start it over a new file of the size wanted \
-                        (file:PATH?size=SIZE)";
-            return Err(Error::new(ErrorKind::Unsupported, text));
+            return Err(Error::new(ErrorKind::Unsupported, catalogue::SIZE_IS_THE_DEVICES));
         }
         let most = shared.store.info().size_bytes;
         if size_bytes > most {
-            let text = format!(
-                "{} is more than it can have: at most {}",
-                size_text(size_bytes),
-                size_text(most)
-            );
+            let (size, most) = (size_text(size_bytes), size_text(most));
+            let text = statement!(catalogue::MORE_THAN_IT_CAN_HAVE, size = size, most = most);
             return Err(Error::new(ErrorKind::Invalid, text));
         }
         let slots = check_slots(size_bytes / shared.shape.block_bytes)?;
         if shared.resizing.swap(true, Ordering::AcqRel) {
-            return Err(Error::new(ErrorKind::Busy, "it is being given another size already"));
+            return Err(Error::new(ErrorKind::Busy, catalogue::BEING_RESIZED));
         }
         self.resizing = true;
         self.asked = Some(slots);
@@ -324,9 +317,8 @@ impl CacheUpkeep {
         let mut state = shared.state();
         if let Err(error) = result {
             state.resize(before);
-            let text =
-                "its size stays as it was: a dirty block in what is to go cannot be written out";
-            return Err(Error::with_source(error.kind(), text, error));
+            let text = error.text().at(catalogue::SIZE_STAYS);
+            return Err(Error::with_source(error.kind(), "", error).retold(text));
         }
         state.resize(slots);
         drop(state);

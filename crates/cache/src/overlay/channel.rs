@@ -23,6 +23,7 @@ use reactor::WakeReason;
 use super::OverlayCore;
 use super::format::{Row, encode_page};
 use super::index::{Index, Snapshot};
+use crate::catalogue;
 
 /// Pages that lie side by side are written together, up to so many.
 const PAGES_TOGETHER: usize = 64;
@@ -97,7 +98,7 @@ impl OverlayChannel {
             reactor: reactor.clone(),
             lower,
             delta,
-            waiter: Waiter::on(reactor, "the index of the overlay")?,
+            waiter: Waiter::on(reactor, catalogue::INDEX_OF_OVERLAY)?,
             slots: Slots::default(),
             writing: None,
             closing: false,
@@ -222,7 +223,7 @@ impl OverlayChannel {
                 running.error.get_or_insert(if number < from_delta {
                     error
                 } else {
-                    error.at("the overlay's delta")
+                    error.at(catalogue::THE_DELTA)
                 });
             }
             if running.left == 0 {
@@ -409,7 +410,7 @@ impl OverlayChannel {
 impl Channel for OverlayChannel {
     fn submit(&mut self, request: Request) {
         if let Err(error) = self.shared.info.check(&request.op) {
-            self.ready.push(request.complete(Err(error.at("overlay"))));
+            self.ready.push(request.complete(Err(error.at(catalogue::OVERLAY))));
             return;
         }
         let Request { tag, op } = request;
@@ -467,9 +468,8 @@ impl Drop for OverlayChannel {
             }
         }
         if self.writing.is_some() {
-            let text = "overlay: the delta never answered to a page of its index, and nobody knows \
-                what it holds";
-            self.let_flushes_fail(Error::new(ErrorKind::TimedOut, text));
+            let error = Error::new(ErrorKind::TimedOut, catalogue::DELTA_NEVER_ANSWERED);
+            self.let_flushes_fail(error);
             self.hand_turn_on();
         }
     }

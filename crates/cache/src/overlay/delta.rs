@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use block::{Blocking, Device, DiscardSupport, EmulatingDevice, Error, ErrorKind, Info, Op};
+use words::{Message, Text, statement};
 
 use super::format::{
     DATA_ALIGNMENT_BYTES, DeltaState, Row, Shape, Superblock, damaged, decode_page, encode_page,
 };
 use super::index::{Index, Snapshot};
 use super::shape;
+use crate::catalogue;
 use crate::device_check::first_nonzero;
 use crate::unchanged::{Answer, Facts, LeafFacts, Witness, compare, fingerprint, sample};
 
@@ -36,7 +38,7 @@ pub(super) struct LoadedDelta {
     pub(super) generation: u64,
     pub(super) index: Index,
     /// What the user should know.
-    pub(super) note: Option<String>,
+    pub(super) note: Option<Text>,
 }
 
 /// The generation and the index of a delta, which is made if it is new.
@@ -54,41 +56,29 @@ pub(super) fn load(
     }
     if !keep {
         if found.is_some() {
-            let text = "keep=no: the delta keeps changes of an earlier time; commit or discard \
-                them, or name another file";
-            return Err(Error::new(ErrorKind::Refused, text));
+            return Err(Error::new(ErrorKind::Refused, catalogue::KEPT_BEFORE));
         }
         if delta.info().read_only {
-            return Err(Error::new(ErrorKind::ReadOnly, "the delta cannot be written"));
+            return Err(Error::new(ErrorKind::ReadOnly, catalogue::DELTA_READ_ONLY));
         }
         return Ok(LoadedDelta { generation: 0, index: Index::new(shape), note: None });
     }
     let mut superblock = match found {
         Some(superblock) => superblock,
         None if delta.info().read_only => {
-            return Err(Error::new(
-                ErrorKind::ReadOnly,
-                "the delta is empty and cannot be written",
-            ));
+            return Err(Error::new(ErrorKind::ReadOnly, catalogue::DELTA_EMPTY_READ_ONLY));
         }
         None => return make(&mut channel, delta, lower, shape, facts),
     };
     if superblock.state == DeltaState::Committing {
-        let text = "a commit of the delta was interrupted, and the device below has a part of it; \
-            finish it with `raidloom array overlay --commit`";
-        return Err(Error::new(ErrorKind::Refused, text));
+        return Err(Error::new(ErrorKind::Refused, catalogue::COMMIT_INTERRUPTED));
     }
     superblock.check(shape)?;
     let (doubt, witness) = look_below(&mut channel, &superblock, lower, facts)?;
     if superblock.state == DeltaState::Clearing {
         finish_clearing(&mut channel, delta, &mut superblock)?;
     }
-    let note = doubt.map(|why| {
-        format!(
-            "the delta is believed to belong to the device below by a sample of its data: the \
-            device {why}"
-        )
-    });
+    let note = doubt.map(|why| statement!(catalogue::BELIEVED_BY_SAMPLE, why = why));
     let mut index = read_index(&mut channel, &superblock)?;
     if let Some(witness) = witness.filter(|_| !delta.info().read_only) {
         // From now on more is known.
@@ -131,7 +121,7 @@ fn look_below(
     superblock: &Superblock,
     lower: &dyn Device,
     facts: &Facts,
-) -> Result<(Option<String>, Option<u64>), Error> {
+) -> Result<(Option<Message>, Option<u64>), Error> {
     let shape = superblock.shape;
     let witness = match superblock.state {
         // What it says is of before the commit.
@@ -156,12 +146,8 @@ fn look_below(
                 .then_some(now),
         )),
         Answer::Changed(why) | Answer::Another(why) => {
-            let text = format!(
-                "the delta was made for {}, and the device below {why}: together they would be \
-                parts of two states. believe=sample vouches \
-                 for a device that was only moved or copied",
-                superblock.name
-            );
+            let name = &superblock.name;
+            let text = statement!(catalogue::DELTA_OVER_CHANGED, name = name, why = why);
             Err(Error::new(ErrorKind::Refused, text))
         }
     }
@@ -194,7 +180,7 @@ pub fn seal_delta(delta: Arc<dyn Device>, leaves: &[LeafFacts]) -> Result<(), Er
             write_witness(&mut channel, &superblock, witness.sample, leaves)
         })
     };
-    carry_out().map_err(|error: Error| error.at("overlay"))
+    carry_out().map_err(|error: Error| error.at(catalogue::OVERLAY))
 }
 
 /// What the delta holds; `None` when it has no superblock.
@@ -215,7 +201,7 @@ pub fn examine(delta: &dyn Device) -> Result<Option<Changes>, Error> {
         let changed_bytes = index.present_blocks() * u64::from(block_bytes);
         Ok(Some(Changes { state, name, size_bytes, block_bytes, changed_bytes }))
     };
-    look().map_err(|error: Error| error.at("overlay's delta"))
+    look().map_err(|error: Error| error.at(catalogue::OVERLAYS_DELTA))
 }
 
 /// Writes what is in the delta to the device below and empties the delta. After a crash on the way
@@ -260,7 +246,7 @@ pub fn commit(delta: Arc<dyn Device>, lower: Arc<dyn Device>, facts: &Facts) -> 
         )?;
         Ok(index.present_blocks() * u64::from(shape.block_bytes))
     };
-    carry_out().map_err(|error: Error| error.at("overlay"))
+    carry_out().map_err(|error: Error| error.at(catalogue::OVERLAY))
 }
 
 /// Throws away what is in the delta and returns how much that was, in bytes. The device below is as
@@ -275,9 +261,7 @@ pub fn discard(delta: Arc<dyn Device>) -> Result<u64, Error> {
         let mut channel = Blocking::beside(&*delta)?;
         let mut superblock = kept_superblock(&mut channel, &*delta)?;
         if superblock.state == DeltaState::Committing {
-            let text = "a commit of the delta was interrupted: without it the device below is \
-                neither old nor new; finish the commit";
-            return Err(Error::new(ErrorKind::Refused, text));
+            return Err(Error::new(ErrorKind::Refused, catalogue::FINISH_COMMIT));
         }
         let lost = if superblock.state == DeltaState::InUse {
             read_index(&mut channel, &superblock)?.present_blocks()
@@ -294,13 +278,15 @@ pub fn discard(delta: Arc<dyn Device>) -> Result<u64, Error> {
         }
         Ok(lost * u64::from(superblock.shape.block_bytes))
     };
-    carry_out().map_err(|error: Error| error.at("overlay"))
+    carry_out().map_err(|error: Error| error.at(catalogue::OVERLAY))
 }
 
 fn kept_superblock(channel: &mut Blocking, delta: &dyn Device) -> Result<Superblock, Error> {
     let found = read_superblock(channel, delta.info().block_bytes)?;
     found.ok_or_else(|| {
-        Error::new(ErrorKind::Refused, format!("{} has no overlay's superblock", delta.describe()))
+        let device = delta.describe().to_string();
+        let text = statement!(catalogue::OVERLAY_SUPERBLOCK_LACKS, device = device);
+        Error::new(ErrorKind::Refused, text)
     })
 }
 
@@ -322,18 +308,11 @@ fn refuse_foreign(
     // What is not kept has no index, and data of an earlier time may lie there.
     let end = if keep { shape.data_offset() } else { DATA_ALIGNMENT_BYTES };
     if let Some(at) = first_nonzero(channel, delta, 0, end)? {
-        let text = format!(
-            "what is to be the delta has no superblock and is not empty (byte {at} is not zero): \
-            it holds something else, or it is a \
-             delta that has lost its beginning; name a new file"
-        );
+        let text = statement!(catalogue::DELTA_NOT_EMPTY, at = at);
         return Err(Error::new(ErrorKind::Refused, text));
     }
     if Witness::is_at(channel, shape.witness_offset(), shape.block_bytes)? {
-        let text = "the delta has lost its beginning, and with it what says which blocks were \
-            changed. Restore it, or name a new file; a \
-                    disk that holds nothing of worth can be emptied with blkdiscard";
-        return Err(Error::new(ErrorKind::Refused, text));
+        return Err(Error::new(ErrorKind::Refused, catalogue::DELTA_LOST_BEGINNING));
     }
     Ok(())
 }
@@ -450,7 +429,7 @@ fn read_marks(
     superblock: &Superblock,
     index: &mut Index,
 ) -> Result<(), Error> {
-    const LOST: &str = "it is all zero, as trim or a lost extent leaves it";
+    const LOST: Message = catalogue::ALL_ZERO;
     let shape = superblock.shape;
     let mut page = vec![0; shape.block_bytes as usize];
     for number in 0..shape.mark_pages() {

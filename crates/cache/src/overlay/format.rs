@@ -1,14 +1,16 @@
 //! The delta's superblock and index pages as bytes; drawn in `docs/formats/overlay.md`.
 
 use block::{Error, ErrorKind, size_text};
+use words::{Message, Text, statement};
 
+use crate::catalogue;
 use crate::frame::{Frame, corrupt, is_sealed, long, seal_page, word};
 
 const FRAME: Frame = Frame {
     magic: b"raidloom overlay",
     version: 2,
-    name: "a delta",
-    foreign: "it holds something else than the delta of an overlay; name a new file",
+    name: catalogue::A_DELTA,
+    foreign: catalogue::OTHER_THAN_DELTA,
     name_at: 72,
 };
 /// Without marks of the pages that are not zero. It is read, and made 2 when it is written to.
@@ -141,14 +143,14 @@ impl Superblock {
             1 => DeltaState::InUse,
             2 => DeltaState::Committing,
             3 => DeltaState::Clearing,
-            other => return Err(corrupt(format!("the superblock's state is {other}"))),
+            other => return Err(corrupt(statement!(catalogue::STATE_UNKNOWN, state = other))),
         };
         let shape = Shape { block_bytes: word(block, 24), size_bytes: long(block, 32) };
         let sane = shape.block_bytes.is_power_of_two()
             && shape.block_bytes >= 512
             && shape.size_bytes.is_multiple_of(shape.block_bytes.into());
         if !sane || (shape.pages(), shape.data_offset()) != (long(block, 56), long(block, 64)) {
-            return Err(corrupt("the superblock's sizes contradict one another"));
+            return Err(corrupt(catalogue::SIZES_CONTRADICT));
         }
         Ok(Some(Superblock {
             version,
@@ -165,24 +167,17 @@ impl Superblock {
     /// # Errors
     /// [`ErrorKind::Refused`] with the field that differs.
     pub(super) fn check(&self, shape: Shape) -> Result<(), Error> {
-        let refused = |text: String| {
-            Err(Error::new(
-                ErrorKind::Refused,
-                format!("the delta was made for {}, {text}", self.name),
-            ))
+        let refused = |what: Text| {
+            let text = statement!(catalogue::DELTA_MADE_FOR, name = &self.name, what = what);
+            Err(Error::new(ErrorKind::Refused, text))
         };
         if self.shape.size_bytes != shape.size_bytes {
-            return refused(format!(
-                "of {}; this device has {}",
-                size_text(self.shape.size_bytes),
-                size_text(shape.size_bytes)
-            ));
+            let (made, now) = (size_text(self.shape.size_bytes), size_text(shape.size_bytes));
+            return refused(statement!(catalogue::OF_SIZE, made = made, now = now));
         }
         if self.shape.block_bytes != shape.block_bytes {
-            return refused(format!(
-                "with blocks of {} bytes; here they have {}",
-                self.shape.block_bytes, shape.block_bytes
-            ));
+            let (made, now) = (self.shape.block_bytes, shape.block_bytes);
+            return refused(statement!(catalogue::WITH_BLOCKS, made = made, now = now));
         }
         Ok(())
     }
@@ -222,29 +217,29 @@ pub(super) fn decode_page(
         return Ok(None);
     }
     let what = if !is_sealed(block) {
-        "checksum"
+        catalogue::ITS_CHECKSUM
     } else if word(block, 4) != row as u32 {
-        "kind"
+        catalogue::ITS_KIND
     } else if long(block, 8) != generation {
-        "generation"
+        catalogue::ITS_GENERATION
     } else if long(block, 16) != number {
-        "number"
+        catalogue::ITS_NUMBER
     } else {
         let bits = block[PAGE_HEADER_BYTES..]
             .chunks(8)
             .map(|bits| u64::from_le_bytes(bits.try_into().expect("eight bytes")));
         return Ok(Some(bits.collect()));
     };
-    Err(damaged(row, number, &format!("its {what} is wrong")))
+    Err(damaged(row, number, what))
 }
 
 /// The error of a page that is not what was written.
-pub(super) fn damaged(row: Row, number: u64, what: &str) -> Error {
-    let name = match row {
-        Row::Blocks => "the index",
-        Row::Marks => "the marks of the index",
+pub(super) fn damaged(row: Row, number: u64, what: Message) -> Error {
+    let message = match row {
+        Row::Blocks => catalogue::INDEX_PAGE_DAMAGED,
+        Row::Marks => catalogue::MARKS_PAGE_DAMAGED,
     };
-    corrupt(format!("page {number} of {name} is damaged: {what}"))
+    corrupt(statement!(message, number = number, what = what))
 }
 
 #[cfg(test)]

@@ -32,7 +32,9 @@ pub use format::DeltaState;
 use format::Shape;
 use index::Index;
 use turn::Turn;
+use words::{Text, statement};
 
+use crate::catalogue;
 use crate::unchanged::Facts;
 
 /// How an overlay keeps what is written.
@@ -61,7 +63,7 @@ struct OverlayCore {
     shape: Shape,
     generation: u64,
     keep: bool,
-    note: Option<String>,
+    note: Option<Text>,
     index: RwLock<Index>,
     turn: Turn,
     /// Why no flush succeeds any more.
@@ -87,19 +89,18 @@ impl Overlay {
         let shape = shape(delta.info(), lower.info())?;
         let needed = shape.delta_bytes();
         if delta.info().size_bytes < needed {
-            let text = format!(
-                "the delta has {}; over a device of {} it needs {} (a sparse file takes the space \
-                of what is written only)",
-                size_text(delta.info().size_bytes),
-                size_text(shape.size_bytes),
-                size_text(needed)
+            let text = statement!(
+                catalogue::DELTA_TOO_SMALL,
+                size = size_text(delta.info().size_bytes),
+                below = size_text(shape.size_bytes),
+                needed = size_text(needed),
             );
-            return Err(Error::new(ErrorKind::Invalid, text).at("overlay"));
+            return Err(Error::new(ErrorKind::Invalid, text).at(catalogue::OVERLAY));
         }
         let delta = EmulatingDevice::over(delta);
         let delta::LoadedDelta { generation, index, note } =
             delta::load(&*delta, &*lower, shape, facts, options.keep)
-                .map_err(|error| error.at("overlay"))?;
+                .map_err(|error| error.at(catalogue::OVERLAY))?;
         let info = info(delta.info(), lower.info(), shape, options.keep);
         let shared = OverlayCore {
             lower,
@@ -128,8 +129,8 @@ impl Overlay {
 
     /// What the user should know of how the delta was opened.
     #[must_use]
-    pub fn note(&self) -> Option<&str> {
-        self.shared.note.as_deref()
+    pub fn note(&self) -> Option<&Text> {
+        self.shared.note.as_ref()
     }
 
     /// How much of the device lies in the delta, in bytes.
@@ -144,21 +145,15 @@ impl Overlay {
 fn shape(delta: &Info, lower: &Info) -> Result<Shape, Error> {
     let block_bytes = delta.block_bytes.max(lower.block_bytes);
     if !lower.size_bytes.is_multiple_of(block_bytes.into()) {
-        let text = format!(
-            "the device below has {} bytes, which are not whole blocks of the delta ({block_bytes} \
-            bytes)",
-            lower.size_bytes
-        );
-        return Err(Error::new(ErrorKind::Invalid, text).at("overlay"));
+        let (message, bytes) = (catalogue::NOT_WHOLE_BLOCKS, lower.size_bytes);
+        let text = statement!(message, bytes = bytes, block = block_bytes);
+        return Err(Error::new(ErrorKind::Invalid, text).at(catalogue::OVERLAY));
     }
     if delta.block_bytes < lower.block_bytes {
         // A crash may tear the larger block.
-        let text = format!(
-            "the delta's blocks have {} bytes, those of the device below {}; give the delta the \
-            same (file:PATH?block={})",
-            delta.block_bytes, lower.block_bytes, lower.block_bytes
-        );
-        return Err(Error::new(ErrorKind::Invalid, text).at("overlay"));
+        let (delta, below) = (delta.block_bytes, lower.block_bytes);
+        let text = statement!(catalogue::DELTA_BLOCKS_SMALLER, delta = delta, below = below);
+        return Err(Error::new(ErrorKind::Invalid, text).at(catalogue::OVERLAY));
     }
     Ok(Shape { block_bytes, size_bytes: lower.size_bytes })
 }

@@ -1,9 +1,11 @@
 //! Which block is in which slot, and which goes next: the one thing a cache layer asks.
 
 use block::{Error, ErrorKind};
+use words::statement;
 
 use super::table::Table;
 use super::{Eviction, Policy, PolicyKind, SLOTS_MAX, Slot};
+use crate::catalogue;
 
 /// The blocks of a cache and the order in which they leave it.
 pub struct Directory {
@@ -14,15 +16,12 @@ pub struct Directory {
 
 /// So many slots, if a directory can have that many.
 pub(crate) fn check_slots(slots: u64) -> Result<u32, Error> {
-    let invalid = |text: String| Err(Error::new(ErrorKind::Invalid, text));
     if slots == 0 {
-        return invalid("a cache holds at least one block; give it more room".to_owned());
+        return Err(Error::new(ErrorKind::Invalid, catalogue::NO_BLOCK_FITS));
     }
     if slots > u64::from(SLOTS_MAX) {
-        return invalid(format!(
-            "{slots} blocks are more than the {SLOTS_MAX} that a cache keeps track of; choose a \
-            larger block"
-        ));
+        let text = statement!(catalogue::TOO_MANY_BLOCKS, count = slots, most = SLOTS_MAX);
+        return Err(Error::new(ErrorKind::Invalid, text));
     }
     Ok(slots as u32)
 }
@@ -36,10 +35,8 @@ impl Directory {
     pub fn new(kind: PolicyKind, slots: u64, blocks: u64) -> Result<Directory, Error> {
         let slots = check_slots(slots)?;
         if blocks > 1 << 32 {
-            let text = format!(
-                "a device of {blocks} blocks; a cache tells {} apart; choose a larger block",
-                1_u64 << 32
-            );
+            let most = 1_u64 << 32;
+            let text = statement!(catalogue::DEVICE_TOO_LARGE, count = blocks, most = most);
             return Err(Error::new(ErrorKind::Invalid, text));
         }
         Ok(Directory { table: Table::new(slots), policy: kind.make(slots), kind })

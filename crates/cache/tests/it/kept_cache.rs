@@ -262,6 +262,7 @@ fn a_store_that_is_gone_with_nothing_dirty_is_done_without() {
             .expect("it is open")
             .failure
             .expect("told")
+            .english()
             .contains("not used any more")
     );
 }
@@ -737,7 +738,7 @@ fn what_is_dirty_can_be_salvaged_from_a_store_that_is_refused() {
     let before = contents(&*store);
     let seen = salvage(&*store, Some((&*lower, &proven(2))), None).expect("it can be read");
     assert_eq!((&seen.ranges[..], &seen.lost[..]), (&[(BETWEEN + 8192, 4096)][..], &[][..]));
-    assert!(seen.device.expect("it was looked at").contains("was written to"));
+    assert!(seen.device.expect("it was looked at").english().contains("was written to"));
     let mut expected = contents(&*lower);
     assert_ne!(expected[BETWEEN as usize + 8192], 7, "nothing was written");
     expected[BETWEEN as usize + 8192..][..4096].fill(7);
@@ -751,7 +752,10 @@ fn what_is_dirty_can_be_salvaged_from_a_store_that_is_refused() {
     // A page that is gone is named.
     blocking(&*store).write_slice(1 << 20, &[0; 512]).expect("a write");
     let seen = salvage(&*store, None, None).expect("the rest");
-    assert!(seen.ranges.is_empty() && seen.lost[0].contains("page 0 of the map"), "{seen:?}");
+    assert!(
+        seen.ranges.is_empty() && seen.lost[0].english().contains("page 0 of the map"),
+        "{seen:?}"
+    );
     let small = Arc::new(Memory::new(1 << 20)) as Arc<dyn Device>;
     assert_eq!(
         salvage(&*store, None, Some(&small)).expect_err("too small").kind(),

@@ -293,7 +293,7 @@ fn a_delta_over_a_device_that_was_written_to_is_neither_opened_nor_committed() {
         open(&Facts::none())
             .expect("nothing is known")
             .note()
-            .is_some_and(|note| note.contains("sample"))
+            .is_some_and(|note| note.english().contains("sample"))
     );
 
     blocking(&*lower).write_slice(BETWEEN, &[9; 512]).expect("somebody writes below");

@@ -11,7 +11,7 @@ use mdtools::{ArrayStatus, AssemblyOptions, FoundArrays, Group};
 use serde_json::{Value, json};
 use words::Text;
 
-use crate::catalogue::{self, statement};
+use crate::catalogue::{self, say, statement};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -40,13 +40,6 @@ pub(crate) struct AssembleArguments {
     pub force: bool,
 }
 
-/// What a refusal that ends a rescue goes on with.
-pub(super) const GUESS: &str =
-    "`raidloom array rescue` finds out what an array was whose superblocks are lost";
-
-/// The same for one that superblocks forbid to open.
-const RESCUE: &str = "`raidloom array rescue` looks what can be read of it all the same";
-
 pub(super) fn assemble(output: &Output, arguments: &AssembleArguments) -> Result<(), Failure> {
     let found =
         mdtools::find(&Guard::new(Consent::default()), &mdtools::members_in(&arguments.paths)?);
@@ -74,8 +67,8 @@ pub(super) fn assemble(output: &Output, arguments: &AssembleArguments) -> Result
     if let Some(path) = found.without.first() {
         return Err(Failure::usage(statement!(
             NO_MD_SUPERBLOCK,
-            hint = Version::ALL_TEXT,
-            version = GUESS
+            version = Version::ALL_TEXT,
+            hint = catalogue::RESCUE_FINDS_OUT
         ))
         .at(path));
     }
@@ -83,12 +76,12 @@ pub(super) fn assemble(output: &Output, arguments: &AssembleArguments) -> Result
         let of = |group: &Group| {
             format!("{} (set_uuid {})", group.sources[0], array::md::uuid_text(&group.set_uuid()))
         };
-        let both: Vec<String> = found.outermost().take(2).map(of).collect();
-        return Err(Failure::usage(statement!(DIFFERENT_ARRAYS, arrays = both.join(" and "))));
+        let both = Text::joined(found.outermost().take(2).map(of), &say!(BETWEEN_TWO));
+        return Err(Failure::usage(statement!(DIFFERENT_ARRAYS, arrays = both)));
     };
     show(output, &found, opening)?;
     only.stack(opening).map_err(|error| match &only.assembly {
-        Ok(Assembly { start: Startability::Refused(_), .. }) => error.then(RESCUE.to_owned()),
+        Ok(Assembly { start: Startability::Refused(_), .. }) => error.then(catalogue::RESCUE_LOOKS),
         _ => error,
     })?;
     Ok(())
@@ -106,9 +99,10 @@ fn hint(output: &Output, found: &FoundArrays, opening: AssemblyOptions<'_>) {
     if let (Err(_), [first, rest @ ..]) = (openable(found, opening), &found.without[..]) {
         let more = match rest.len() {
             0 => String::new(),
-            more => format!(" and {more} more"),
+            more => say!(AND_MORE_OF_THEM, count = more),
         };
-        output.note(&format!("{first}{more}: no superblock on it; {GUESS}"));
+        let hint = catalogue::RESCUE_FINDS_OUT.template();
+        output.note(&say!(MEMBERS_WITHOUT_SUPERBLOCK, first = first, more = more, hint = hint));
     }
 }
 
@@ -123,9 +117,9 @@ fn checked(output: &Output, found: FoundArrays) -> Result<FoundArrays, Failure> 
         return Err(Failure::failed(passed.why.clone()));
     }
     let reasons = found.passed_over.iter().map(|passed| &passed.why);
-    reasons.for_each(|reason| output.note(&format!("passed over: {reason}")));
+    reasons.for_each(|reason| output.note(&statement!(PASSED_OVER, reason = reason)));
     if found.groups.is_empty() {
-        return Err(Failure::failed(statement!(NO_MD_MEMBER, hint = GUESS)));
+        return Err(Failure::failed(statement!(NO_MD_MEMBER, hint = catalogue::RESCUE_FINDS_OUT)));
     }
     Ok(found)
 }
@@ -154,9 +148,9 @@ fn text(found: &FoundArrays, group: &Group, opening: AssemblyOptions<'_>) -> Str
     let status = ArrayStatus::of_superblocks(assembly, &group.candidates);
     let mut text = status.text_of(&found.called(group));
     match (found.above(group).map(name_of), group.stack(opening)) {
-        (Some(above), Ok(_)) => add!(text, " stack: in that of {above}, of which it is a member"),
-        (None, Ok(stack)) => add!(text, " stack: {stack}"),
-        (_, Err(error)) => add!(text, " stack: none: {error}"),
+        (Some(above), Ok(_)) => add!(text, "{}", say!(STACK_IN_THAT_OF, name = above)),
+        (None, Ok(stack)) => add!(text, "{}", say!(STATUS_STACK, stack = stack)),
+        (_, Err(error)) => add!(text, "{}", say!(STACK_NONE, why = error)),
     }
     text.into_text()
 }

@@ -5,8 +5,9 @@ use escape::{Lines, add};
 use host::guard::{Consent, Guard};
 use mdtools::{ExaminedPath, FoundSuperblock, MemberSource};
 use serde_json::{Map, Value, json};
+use words::Text;
 
-use super::assemble::GUESS;
+use crate::catalogue;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -184,7 +185,10 @@ pub(super) fn examine(output: &Output, paths: &[std::path::PathBuf]) -> Result<(
         output.result(&examined.iter().map(examined_text).collect::<Vec<_>>().join("\n"))?;
     }
     match examined.iter().find(|examined| examined.found.is_empty()) {
-        Some(none) => Err(Failure::failed(none.no_superblock_text().and("; ").and(GUESS))),
+        Some(none) => {
+            let hint = catalogue::RESCUE_FINDS_OUT;
+            Err(Failure::failed(none.no_superblock_text().and("; ").and(hint)))
+        }
         None => Ok(()),
     }
 }
@@ -206,7 +210,7 @@ fn examined_document(examined: &ExaminedPath) -> Value {
         .damaged
         .iter()
         .map(|(version, problem)| {
-            json!({ "version": version.to_string(), "problem": problem.to_string() })
+            json!({ "version": version.to_string(), "problem": Text::from(problem).english() })
         })
         .collect();
     json!({

@@ -215,22 +215,22 @@ fn finish(
             break work("last");
         }
         if let Some(work) = work("work") {
-            line.show(&format!("{}: {}", work.kind, work.text()));
+            line.show(&format!("{}: {}", work.kind_name(), work.text()));
         }
     };
     line.clear();
     if output.json {
         output.document(&client.status()?)?;
     } else if let Some(last) = &last {
-        output.result(&format!("{}: {}", last.kind, last.ended_text()))?;
+        output.result(&format!("{}: {}", last.kind_name(), last.ended_text()))?;
     }
     match last {
         Some(last) if last.lost_bytes > 0 => {
-            let (kind, count) = (last.kind.to_string(), last.lost_bytes);
+            let (kind, count) = (last.kind_text(), last.lost_bytes);
             Err(Failure::failed(statement!(BYTES_LOST, kind = kind, count = count)))
         }
         Some(last) if last.done_bytes < last.total_bytes => {
-            Err(Failure::failed(statement!(MEMBER_ENDED_EARLY, kind = last.kind.to_string())))
+            Err(Failure::failed(statement!(MEMBER_ENDED_EARLY, kind = last.kind_text())))
         }
         _ => Ok(()),
     }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::create::level;
 use super::rescue_arguments::RescueArguments;
-use crate::catalogue::{self, statement};
+use crate::catalogue::{self, say, statement};
 use crate::failure::Failure;
 use crate::output::{Output, said};
 use crate::progress::Line;
@@ -36,11 +36,11 @@ pub(super) fn guess(output: &Output, arguments: &RescueArguments) -> Result<(), 
 
     let images = Images::open(&guard, &paths)?;
     let line = Line::new(output);
-    line.show("looking for what the members have to do with each other");
+    line.show(&say!(LOOKING_FOR_RELATIONS));
     let begin = Instant::now();
     let found = search(&images, &known, &mut |done, total| {
         if total > 0 {
-            line.show(&format!("{done} of {total} shapes tried"));
+            line.show(&say!(SHAPES_TRIED_SO_FAR, done = done, total = total));
         }
         begin.elapsed() < limit
     });
@@ -52,11 +52,7 @@ pub(super) fn guess(output: &Output, arguments: &RescueArguments) -> Result<(), 
         output.result(&text(&found, &paths, shown))?;
     }
     if found.interrupted {
-        output.note(&format!(
-            "ended after {}: --time gives it longer, --level, --chunk and --data-offset give it \
-            less to do",
-            arguments.time
-        ));
+        output.note(&say!(SEARCH_ENDED, time = arguments.time));
     }
     if found.guesses.is_empty() {
         return Err(Failure::failed(catalogue::NOTHING_GUESSED));
@@ -104,8 +100,7 @@ fn member(output: &Output, guard: &Guard, path: &Path) -> Result<MemberSource, F
     }
     Ok(match mdtools::raid_partition(guard, &source)? {
         Some(part) => {
-            output
-                .note(&format!("{source}: its partition of type Linux RAID is looked at: {part}"));
+            output.note(&say!(PARTITION_LOOKED_AT, source = source, part = part));
             part
         }
         None => source,
@@ -129,7 +124,7 @@ fn doubt(guess: &Guess, paths: &[Option<MemberSource>]) -> Option<String> {
     }
     let members: Vec<String> =
         guess.undecided.iter().map(|role| name(paths[guess.order[*role]].as_ref())).collect();
-    Some(format!("nothing tells which of these is where: {}", members.join(", ")))
+    Some(say!(NOTHING_TELLS_WHERE, members = members.join(", ")))
 }
 
 /// The share of what was checked that agrees, rounded down: only the whole is 100 %.
@@ -150,19 +145,19 @@ fn text(found: &Guesses, paths: &[Option<MemberSource>], show: usize) -> String 
         let number = if number < found.equal { 1 } else { number + 1 };
         add!(
             text,
-            "{number}. {} agrees: {}, {}",
-            share(guess),
-            guess.shape,
-            block::size_text(guess.size_bytes)
+            "{}",
+            say!(
+                GUESS_AGREES,
+                number = number,
+                share = share(guess),
+                shape = guess.shape,
+                size = block::size_text(guess.size_bytes),
+            )
         );
         add!(text, "   {}", guess.tree(paths));
         add!(text, "   {}", evidence.join(", "));
         if let Some(foreign) = guess.foreign {
-            add!(
-                text,
-                "   {} does not belong to the others: this is what they make up without it",
-                name(paths[foreign].as_ref())
-            );
+            add!(text, "   {}", say!(GUESS_WITHOUT, member = name(paths[foreign].as_ref())));
         }
         if let Some(doubt) = doubt(guess, paths) {
             add!(text, "   {doubt}");
@@ -170,23 +165,21 @@ fn text(found: &Guesses, paths: &[Option<MemberSource>], show: usize) -> String 
     }
     if found.equal > 1 {
         add!(text, "");
-        add!(
-            text,
-            "{} candidates are equally good: what is stored does not tell them apart",
-            found.equal
-        );
+        add!(text, "{}", say!(EQUALLY_GOOD, count = found.equal));
     }
     let left = found.guesses.len().saturating_sub(show.max(1));
     if left > 0 {
         if found.equal <= 1 {
             add!(text, "");
         }
-        add!(text, "{left} more are not shown (--show N)");
+        add!(text, "{}", say!(MORE_NOT_SHOWN, count = left));
     }
     if let Some(best) = found.guesses.first() {
-        let which = if found.equal > 1 { "the first of them" } else { "it" };
         add!(text, "");
-        add!(text, "to look at {which}, nothing is written:");
+        match found.equal {
+            0 | 1 => add!(text, "{}", say!(TO_LOOK_AT_IT)),
+            _ => add!(text, "{}", say!(TO_LOOK_AT_FIRST)),
+        }
         add!(text, "   {}", command(best, paths));
     }
     text.into_text()
@@ -217,7 +210,7 @@ fn document(found: &Guesses, paths: &[Option<MemberSource>], show: usize) -> Val
         })
     };
     json!({
-        "notes": found.notes,
+        "notes": found.notes.iter().map(words::Text::english).collect::<Vec<_>>(),
         "samples": found.samples,
         "read_bytes": found.read_bytes,
         "complete": !found.interrupted,

@@ -11,7 +11,7 @@ use words::Text;
 
 use super::server_status;
 use super::start::serve_with;
-use crate::catalogue;
+use crate::catalogue::{self, statement};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -31,7 +31,7 @@ struct Outcome {
     name: String,
     /// One word, for programs.
     became: &'static str,
-    text: String,
+    text: Text,
 }
 
 /// Starts what the device completes, and says of every other configuration that names it why it is
@@ -57,18 +57,17 @@ pub(super) fn incremental(
     if output.json {
         let document = |outcome: &Outcome| {
             let Outcome { name, became, text } = outcome;
-            json!({ "name": name, "became": became, "text": text })
+            json!({ "name": name, "became": became, "text": text.english() })
         };
         output.document(&outcomes.iter().map(document).collect::<Vec<_>>())?;
     } else {
-        outcomes.iter().try_for_each(|outcome| output.result(&outcome.text))?;
+        outcomes.iter().try_for_each(|outcome| output.result(&outcome.text.to_string()))?;
     }
     if found.is_empty() {
-        output.note(&format!(
-            "{}: no configuration in {} names it and says `assemble = true`",
-            device.display(),
-            serve::configurations().display()
-        ));
+        let folder = serve::configurations();
+        output.note(
+            &statement!(NO_CONFIGURATION_NAMES_IT, folder = folder.display()).at(device.display()),
+        );
     }
     let last = failures.pop();
     failures.iter().for_each(|error| output.error(error));
@@ -82,23 +81,29 @@ fn act(
     by_unit: bool,
 ) -> Result<Outcome, Failure> {
     let name = configured.server_name();
-    let outcome = |became, text: String| Outcome { name: name.to_owned(), became, text };
-    let runs = || outcome("runs", format!("{name}: it runs already"));
+    let outcome =
+        |became, text: Text| Outcome { name: name.to_owned(), became, text: text.at(name) };
+    let runs = || outcome("runs", catalogue::ARRAY_RUNS_ALREADY.into());
+    let not_started = |reason: Text| statement!(INCREMENTAL_NOT_STARTED, reason = reason);
     Ok(match configured.readiness(runtime)? {
         Readiness::Runs => runs(),
-        Readiness::Waits(reason) => outcome("waits", format!("{name}: not started: {reason}")),
-        Readiness::Refused(reason) => outcome("refused", format!("{name}: not started: {reason}")),
+        Readiness::Waits(reason) => outcome("waits", not_started(reason)),
+        Readiness::Refused(reason) => outcome("refused", not_started(reason)),
         Readiness::Complete if by_unit => {
             let unit = format!("raidloom@{}.service", configured.name);
             start_unit(&unit)?;
-            outcome("started", format!("{name}: complete; started as {unit}"))
+            outcome("started", statement!(COMPLETE_AS_UNIT, unit = unit))
         }
         Readiness::Complete => {
             let launch = Launch { settings: configured.settings.clone(), fresh: None };
             match serve_with()?.launch(&launch, &[]) {
                 Ok(started) => {
                     started.status.notes.iter().for_each(|note| output.note(note));
-                    outcome("started", server_status::summary(&started.status))
+                    Outcome {
+                        name: name.to_owned(),
+                        became: "started",
+                        text: server_status::summary(&started.status).into(),
+                    }
                 }
                 // Two devices that came at once complete it both.
                 Err(_) if configured.runs(runtime) => runs(),

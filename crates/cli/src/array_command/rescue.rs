@@ -250,7 +250,7 @@ fn document(report: &RescueReport) -> Value {
         let losses = |way: &OpeningWay| way.losses.iter().map(loss_value).collect::<Vec<_>>();
         json!({
             "name": array.name,
-            "shape": array.shape,
+            "shape": array.shape.english(),
             "size_bytes": array.size_bytes,
             "members": array.members.iter().map(member).collect::<Vec<_>>(),
             "stack": way.ok().map(|way| way.stack.to_string()),

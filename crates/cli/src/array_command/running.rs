@@ -6,7 +6,7 @@ use clap::Args;
 use mdtools::ArrayCondition;
 use serde_json::{Value, json};
 use serve::{Client, Command, Runtime, Settings, Status};
-use words::Message;
+use words::{Message, Text};
 
 use super::server_status;
 use super::start::absolute;
@@ -60,9 +60,10 @@ pub(super) fn stop(output: &Output, names: &[String]) -> Result<(), Failure> {
         }
     }
     if output.json {
-        output.document(&json!({ "stopped": names, "problems": problems }))?;
+        let english: Vec<String> = problems.iter().map(Text::english).collect();
+        output.document(&json!({ "stopped": names, "problems": english }))?;
     }
-    if problems.is_empty() { Ok(()) } else { Err(Failure::failed(problems.join("\n"))) }
+    if problems.is_empty() { Ok(()) } else { Err(Failure::failed(Text::joined(problems, "\n"))) }
 }
 
 /// Heads of the columns of the list.

@@ -25,14 +25,19 @@ pub(super) fn address(status: &Status) -> String {
 
 /// In one or two words.
 pub(super) fn state(status: &Status) -> String {
-    let state = status.state().name();
+    let state = match status.state() {
+        ArrayCondition::Online => say!(STATE_ONLINE),
+        ArrayCondition::Degraded => say!(STATE_DEGRADED),
+        ArrayCondition::Unusable => say!(STATE_UNUSABLE),
+        ArrayCondition::Failed => say!(STATE_FAILED),
+    };
     match status.arrays.iter().find_map(|array| array.work.as_ref()) {
-        Some(work) => format!(
-            "{state}, {} {:.0} %",
-            work.kind,
-            100.0 * work.done_bytes as f64 / work.total_bytes.max(1) as f64
-        ),
-        None => state.to_owned(),
+        Some(work) => {
+            let share = work.done_bytes as f64 / work.total_bytes.max(1) as f64;
+            let percent = format!("{:.0}", 100.0 * share);
+            say!(STATE_WORKING, state = state, kind = work.kind_name(), percent = percent)
+        }
+        None => state,
     }
 }
 
@@ -77,12 +82,7 @@ pub(crate) fn text(status: &Status) -> Lines {
         tell!(text, STATUS_OLDER, older = older);
     }
     for event in &status.events[older..] {
-        // A server of an earlier release has the line alone.
-        let said = match event.parts.is_empty() {
-            true => event.text.clone(),
-            false => event.parts.to_string(),
-        };
-        tell!(text, STATUS_EVENT, array = event.array, text = said);
+        tell!(text, STATUS_EVENT, array = event.array, text = event.text);
     }
     text
 }

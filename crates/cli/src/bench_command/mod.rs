@@ -279,7 +279,7 @@ fn document(suite: &Suite) -> serde_json::Value {
         .default_phases()
         .iter()
         .map(|phase| {
-            json!({ "phase": phase.name, "what": phase.what, "metric": phase.metric,
+            json!({ "phase": phase.name, "what": phase.what.english(), "metric": phase.metric,
             "group": phase.group, "writes": phase.writes })
         })
         .collect();

@@ -4,7 +4,7 @@ use bench::suite::{Settings, Suite};
 use results::statistics::{self, Median};
 use results::{Doubt, Run, Trial, Workload};
 
-use crate::catalogue;
+use crate::catalogue::{self, say};
 use crate::failure::Failure;
 use crate::output::figure;
 
@@ -75,10 +75,10 @@ impl<'a> Rows<'a> {
         }
         let line = |(why, rows): (String, Vec<&str>)| {
             let who = match rows.len() {
-                count if count > 4 => format!("{count} rows, the first {}", rows[0]),
+                count if count > 4 => say!(SO_MANY_ROWS, count = count, first = rows[0]),
                 _ => rows.join(", "),
             };
-            format!("{who}: not measured: {why}")
+            say!(ROWS_NOT_MEASURED, rows = who, why = why)
         };
         reasons.into_iter().map(line).collect()
     }

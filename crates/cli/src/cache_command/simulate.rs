@@ -191,7 +191,7 @@ fn made(alpha: f64, keys: &SimulateKeys, block_bytes: u64) -> Result<Vec<Access>
     let SimulateKeys { blocks, accesses, scan, scan_blocks, seed, .. } = *keys;
     // A sum of chances for each block.
     let bytes = accesses * size_of::<Access>() as u64 + blocks * size_of::<f64>() as u64;
-    promise_memory("-s accesses and blocks", bytes)?;
+    promise_memory(catalogue::ACCESSES_AND_BLOCKS, bytes)?;
     Ok(simulate::zipf(&ZipfOptions {
         alpha,
         blocks,

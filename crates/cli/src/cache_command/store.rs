@@ -9,6 +9,7 @@ use clap::Args;
 use host::guard::{Consent, Guard};
 use serde_json::json;
 use stack::{BuildContext, Stack};
+use words::Text;
 
 use super::overlay::{build, done, open, parse};
 use super::running;
@@ -138,7 +139,7 @@ pub(super) fn salvage(output: &Output, arguments: &SalvageArguments) -> Result<(
     if found.lost.is_empty() {
         Ok(())
     } else {
-        Err(Failure::failed(statement!(NOT_SALVAGED, blocks = found.lost.join("; "))))
+        Err(Failure::failed(statement!(NOT_SALVAGED, blocks = Text::joined(&found.lost, "; "))))
     }
 }
 
@@ -172,12 +173,9 @@ fn target(
         )));
     }
     // Said before anything is written.
-    let now = seen.device.as_deref().unwrap_or_default();
-    output.note(&format!(
-        "the cache was made for {}; the device {now}. {} of it are written over",
-        seen.name,
-        size_text(seen.bytes())
-    ));
+    let now = seen.device.clone().unwrap_or_default();
+    let size = size_text(seen.bytes());
+    output.note(&statement!(WRITTEN_OVER_NOW, name = &seen.name, now = now, size = size));
     Ok(Some((stack.device.describe().to_string(), Arc::clone(&stack.device))))
 }
 
@@ -189,10 +187,10 @@ fn say(output: &Output, found: &SalvagedStore, place: Option<&str>) -> Result<()
         return output.document(&json!({
             "device": found.name,
             "device_bytes": found.device_bytes,
-            "device_now": found.device,
+            "device_now": found.device.as_ref().map(Text::english),
             "dirty_bytes": found.bytes(),
             "ranges": found.ranges,
-            "lost": found.lost,
+            "lost": found.lost.iter().map(Text::english).collect::<Vec<_>>(),
             "written_to": place,
         }));
     }

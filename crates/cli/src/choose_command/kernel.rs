@@ -22,7 +22,7 @@ use serde::Serialize;
 use serde_json::json;
 use words::Text;
 
-use crate::catalogue::{self, statement};
+use crate::catalogue::{self, say, statement};
 use crate::failure::Failure;
 use crate::output::{Output, seconds};
 
@@ -120,10 +120,7 @@ pub(super) fn run(
     };
     for (number, MdCommand { step, text: command }) in commands.iter().enumerate() {
         if *step == MdStep::Initramfs && system::program(INITRAMFS).is_none() {
-            output.note(&format!(
-                "there is no {INITRAMFS} here: an initramfs that starts md's arrays has to be \
-                 made anew"
-            ));
+            output.note(&statement!(NO_INITRAMFS_PROGRAM, program = INITRAMFS));
             continue;
         }
         match output.json {
@@ -131,7 +128,7 @@ pub(super) fn run(
             false => output.progress(&format!("$ {command}")),
         }
         let done = match stop.load(Ordering::Relaxed) {
-            true => Err(Failure::interrupted("ended on request")),
+            true => Err(Failure::interrupted(catalogue::KERNEL_ENDED_ON_REQUEST)),
             false => shell(command),
         };
         if let Err(error) = done {
@@ -154,14 +151,18 @@ pub(super) fn run(
             "commands": texts(commands), "seconds": taken,
         }));
     }
-    let mut text = format!("{device} is md's");
-    if let Some(folder) = &making.mount {
-        text += &format!(", mounted at {}", folder.display());
-    }
-    output.result(&format!(
-        "{text}, and starts with the machine: {}; all of it took {}",
-        CONFIGURATIONS.join(" and "),
-        seconds(taken)
+    let mounted = making
+        .mount
+        .as_ref()
+        .map_or_else(String::new, |folder| say!(MD_MOUNTED, folder = folder.display()));
+    let [configuration, table] = CONFIGURATIONS;
+    output.result(&say!(
+        MD_MADE,
+        device = device,
+        mounted = mounted,
+        configuration = configuration,
+        table = table,
+        time = seconds(taken),
     ))
 }
 
@@ -196,13 +197,17 @@ fn shell(command: &str) -> Result<(), Failure> {
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .output()
-        .map_err(|error| Failure::from_io("starting sh", &error))?;
+        .map_err(|error| Failure::from_io(catalogue::STARTING_SH, &error))?;
     if ran.status.success() {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&ran.stderr);
-    let said = said.trim().lines().last().unwrap_or("it does not say why");
-    Err(Failure::failed(format!("`{command}` ended with {}: {said}", ran.status)))
+    let said = match said.trim().lines().last() {
+        Some(said) => Text::from(said),
+        None => catalogue::MDADM_SAYS_NOT_WHY.into(),
+    };
+    let status = Text::verbatim(&ran.status);
+    Err(Failure::failed(statement!(COMMAND_SAID, command = command, status = status, said = said)))
 }
 
 /// Takes back what the commands have done; what could not be.

@@ -175,27 +175,32 @@ pub(super) fn ask_to_erase<'a>(
 
 fn array_text(making: &MakeRequest<'_>) -> String {
     let layout = making.layout;
-    let mut text =
-        format!("{}, a {} of {} drives", making.name, layout.level_name(), layout.members.len());
-    if let Some(kind) = layout.file_system {
-        let _ = write!(text, " with {}", kind.name);
-    }
-    if let Some(folder) = &making.mount {
-        let _ = write!(text, " at {}", folder.display());
-    }
-    text
+    let kind = layout.file_system.map(|kind| say!(MADE_WITH, name = kind.name));
+    let folder = making.mount.as_ref().map(|folder| say!(MADE_AT, folder = folder.display()));
+    say!(
+        MADE_ARRAY,
+        name = making.name,
+        level = layout.level_name(),
+        count = layout.members.len(),
+        file_system = kind.unwrap_or_default(),
+        folder = folder.unwrap_or_default(),
+    )
 }
 
 /// A drive, and what is on it.
 fn line(erased: &ErasedDrive) -> String {
     let path = erased.path.display();
-    let holds = erased.holds.as_ref().map_or_else(String::new, |what| format!("; it holds {what}"));
+    let holds = erased.holds.as_ref().map(|what| say!(DRIVE_HOLDS, what = what));
+    let holds = holds.unwrap_or_default();
     match &erased.drive {
         Some(drive) => format!(
             "{path} ({}{}{}){holds}",
             about(drive.size_bytes),
             drive.model.as_ref().map_or_else(String::new, |model| format!(", {model}")),
-            drive.serial.as_ref().map_or_else(String::new, |serial| format!(", serial {serial}")),
+            drive
+                .serial
+                .as_ref()
+                .map_or_else(String::new, |serial| { say!(DRIVE_SERIAL, serial = serial) }),
         ),
         None => format!("{path}{holds}"),
     }

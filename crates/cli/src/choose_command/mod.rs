@@ -252,7 +252,7 @@ fn consent(
         return Ok(consent);
     }
     let time = crate::progress::duration(Duration::from_secs_f64(outline.estimated_seconds));
-    let what = format!("This takes about {time}");
+    let what = say!(ASK_TAKES, time = time);
     let members = question.drives.all.iter().map(|drive| &drive.member);
     Ok(make::ask_to_erase(output, &what, members)?.into())
 }
@@ -403,7 +403,7 @@ fn file_system(
         Ok(()) => Ok((Some(name), true)),
         Err(why) if is_command => Err(why),
         Err(why) => {
-            output.note(&format!("the array alone is measured: {why}"));
+            output.note(&statement!(ARRAY_ALONE_MEASURED, why = why.text()));
             Ok((Some(name), false))
         }
     }

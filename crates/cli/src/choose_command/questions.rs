@@ -59,7 +59,7 @@ impl<'a> Questions<'a> {
         match read {
             Ok(0) => Err(Failure::interrupted(catalogue::NO_ANSWER_GIVEN)),
             Ok(_) => Ok(line.trim().to_owned()),
-            Err(error) => Err(Failure::from_io("reading the answer", &error)),
+            Err(error) => Err(Failure::from_io(catalogue::READING_ANSWER, &error)),
         }
     }
 

@@ -12,6 +12,7 @@ use results::choice::{CacheWrites, CachedPick, Choice, Contrast};
 use serde::Serialize;
 use trace::{ReadOptions, RecordedOp};
 
+use crate::catalogue::say;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::signals;
@@ -80,14 +81,19 @@ impl RecordingHints {
     /// As lines of the answer.
     pub(super) fn print(&self, output: &Output) -> Result<(), Failure> {
         if let Some(cache) = &self.cache {
-            output.result(&format!("  {:<18} {}", "a cache", cache.text(&self.cached)))?;
+            output.result(&line(&say!(HINT_CACHE), &cache.text(&self.cached)))?;
         }
         if !self.changes.is_empty() {
             let changes: Vec<String> = self.changes.iter().map(changed_text).collect();
-            output.result(&format!("  {:<18} {}", "may change it", changes.join("; ")))?;
+            output.result(&line(&say!(HINT_CHANGES), &changes.join(&say!(BETWEEN_HINTS))))?;
         }
         Ok(())
     }
+}
+
+/// A line of the answer behind its label.
+fn line(label: &str, text: &str) -> String {
+    format!("  {} {text}", escape::padded(label, 18))
 }
 
 /// How much memory of this machine a cache may have at most: a power of two of bytes, so that the
@@ -113,11 +119,12 @@ impl HelpfulCache {
     /// what a power cut loses then.
     fn text(&self, cached: &[CachedPick]) -> String {
         let size = size_text(self.size_bytes);
-        let what = if self.in_memory { "memory" } else { "an SSD" };
-        let percent = 100.0 * self.read_hits;
-        let mut text =
-            format!("{size} of {what} would answer {percent:.0} % of the reads (simulated)");
-        let mut add = |line: String| text += &format!("\n  {:<18} {line}", "");
+        let percent = format!("{:.0}", 100.0 * self.read_hits);
+        let mut text = match self.in_memory {
+            true => say!(MEMORY_WOULD_ANSWER, size = size, percent = percent),
+            false => say!(SSD_WOULD_ANSWER, size = size, percent = percent),
+        };
+        let mut add = |cache: String| text += &format!("\n{}", line("", &cache));
         if cached.is_empty() {
             // Nothing was replayed with it.
             let store = match self.in_memory {
@@ -135,26 +142,27 @@ impl HelpfulCache {
 
 /// What a cache before the layout comes to, and what a power cut takes with it.
 fn cached_text(cached: &CachedPick) -> String {
-    let ratio = cached.ratio;
+    let ratio = format!("{:.2}", cached.ratio);
     let speed = match cached.contrast {
-        Contrast::Same => "as fast as without (modelled)".to_owned(),
-        Contrast::NotToldApart => format!("{ratio:.2}× (modelled; not told apart)"),
-        Contrast::Indicated => format!("{ratio:.2}× (modelled, from empty on; not sure)"),
-        Contrast::Faster | Contrast::Slower => format!("surely {ratio:.2}× (modelled)"),
+        Contrast::Same => say!(CACHED_SAME),
+        Contrast::NotToldApart => say!(CACHED_NOT_TOLD_APART, ratio = ratio),
+        Contrast::Indicated => say!(CACHED_INDICATED, ratio = ratio),
+        Contrast::Faster | Contrast::Slower => say!(CACHED_SURELY, ratio = ratio),
     };
-    let bound = if cached.is_too_late { "; misses --p99" } else { "" };
+    let bound = cached.is_too_late.then(|| say!(CACHED_TOO_LATE));
     let lost = match cached.mode {
-        CacheWrites::WriteThrough => "a power cut loses nothing more",
-        CacheWrites::WriteBack => "a power cut loses what was not flushed",
+        CacheWrites::WriteThrough => say!(THROUGH_LOSES),
+        CacheWrites::WriteBack => say!(BACK_LOSES),
     };
-    format!("{speed}{bound}; {lost}")
+    let parts: Vec<String> = [Some(speed), bound, Some(lost)].into_iter().flatten().collect();
+    parts.join(&say!(BETWEEN_HINTS))
 }
 
 fn changed_text(changed: &ChangedChoice) -> String {
     let name = ::report::layout_name(&changed.layout);
     match changed.change {
-        WorkChange::Writes(times) => format!("with {times} times the writes, {name} (modelled)"),
-        WorkChange::Speed(times) => format!("{times} times faster, {name} (modelled)"),
+        WorkChange::Writes(times) => say!(CHANGED_WRITES, times = times, name = name),
+        WorkChange::Speed(times) => say!(CHANGED_SPEED, times = times, name = name),
     }
 }
 

@@ -19,7 +19,7 @@ use std::time::Instant;
 use clap::Args;
 use serve::Runtime;
 
-use crate::catalogue;
+use crate::catalogue::{self, statement};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::signals;
@@ -108,7 +108,8 @@ fn serve_metrics(
     }
     let failed = |error| Failure::from_io(format_args!("--metrics {address}"), &error);
     let listener = TcpListener::bind(address).map_err(failed)?;
-    output.note(&format!("figures: http://{}/metrics", listener.local_addr().map_err(failed)?));
+    let shown = format!("http://{}/metrics", listener.local_addr().map_err(failed)?);
+    output.note(&statement!(METRICS_AT, address = shown));
     let latest = Arc::clone(latest);
     thread::spawn(move || {
         let text = move || {

@@ -8,6 +8,9 @@ use host::Error;
 use mdtools::ArrayCondition;
 use serde::{Deserialize, Serialize};
 use serve::{Event, Status};
+use words::{Message, Text};
+
+use crate::catalogue::{self, statement};
 
 /// What is worth telling.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -17,7 +20,7 @@ pub(super) struct Notice {
     /// What it is, for programs.
     pub(super) kind: Kind,
     /// What it is, for people: one line.
-    pub(super) text: String,
+    pub(super) text: Text,
 }
 
 /// Kinds of notices.
@@ -89,9 +92,8 @@ impl LastLook {
             Err(error) => return Err(Error::from_io(path.display(), &error)),
         };
         serde_json::from_slice(&text).map_err(|error| {
-            let why = words::Text::verbatim(&error);
-            let said = words::statement!(crate::catalogue::NO_MONITOR_STATE, why = why);
-            Error::usage(said).at(path.display())
+            let why = Text::verbatim(&error);
+            Error::usage(statement!(NO_MONITOR_STATE, why = why)).at(path.display())
         })
     }
 
@@ -129,20 +131,17 @@ pub(super) fn since(
             seen.servers.insert(name.clone(), known.clone());
             continue;
         }
-        let mut tell = |kind, text: &str| {
-            notices.push(Notice { server: name.clone(), kind, text: text.to_owned() });
+        let mut tell = |kind, text: Message| {
+            notices.push(Notice { server: name.clone(), kind, text: text.into() });
         };
         if !dead.contains(name) {
             if !known.has_died {
-                tell(Kind::Stopped, "it has ended");
+                tell(Kind::Stopped, catalogue::NOTICE_ENDED);
             }
             continue;
         }
         if !known.has_died {
-            tell(
-                Kind::Died,
-                "its server has died; `raidloom array status` cleans up, and it can be started again",
-            );
+            tell(Kind::Died, catalogue::NOTICE_DIED);
         }
         seen.servers.insert(name.clone(), Server { has_died: true, ..known.clone() });
     }
@@ -151,7 +150,7 @@ pub(super) fn since(
 
 /// What is to be known of a server that answers; tells what is new.
 fn of_one_that_answers(before: &LastLook, status: &Status, notices: &mut Vec<Notice>) -> Server {
-    let mut tell = |kind, text: String| {
+    let mut tell = |kind, text: Text| {
         notices.push(Notice { server: status.name.clone(), kind, text });
     };
     let known = before
@@ -160,32 +159,30 @@ fn of_one_that_answers(before: &LastLook, status: &Status, notices: &mut Vec<Not
         .filter(|known| known.started_unix_seconds == status.started_unix_seconds);
     if let Some(known) = known {
         let new = status.events.iter().filter(|event| !known.events.contains(event));
-        new.for_each(|event| tell(Kind::Event, format!("{}: {}", event.array, event.text)));
+        new.for_each(|event| tell(Kind::Event, event.text.clone().at(&event.array)));
     } else {
-        tell(Kind::Started, format!("it runs as process {}", status.process));
+        tell(Kind::Started, statement!(NOTICE_RUNS, process = status.process));
     }
     let state = status.state();
     if state != known.map_or(ArrayCondition::Online, |known| known.state) {
         let (kind, what) = match state {
-            ArrayCondition::Online => (Kind::Online, "all members are there"),
-            ArrayCondition::Degraded => (Kind::Degraded, "it goes on without all of its members"),
-            ArrayCondition::Unusable => (Kind::Unusable, "nothing is written to it any more"),
-            ArrayCondition::Failed => {
-                (Kind::Failed, "too many members are missing: data are not there")
-            }
+            ArrayCondition::Online => (Kind::Online, catalogue::NOTICE_ONLINE),
+            ArrayCondition::Degraded => (Kind::Degraded, catalogue::NOTICE_DEGRADED),
+            ArrayCondition::Unusable => (Kind::Unusable, catalogue::NOTICE_UNUSABLE),
+            ArrayCondition::Failed => (Kind::Failed, catalogue::NOTICE_FAILED),
         };
         let slots = (status.arrays.iter())
             .map(|array| format!("{} {} {}", array.name, array.level, array.slots));
         let parts: Vec<String> =
             slots.chain(status.missing().map(|part| part.name.clone())).collect();
         let parts = if parts.is_empty() { status.stack.clone() } else { parts.join(", ") };
-        tell(kind, format!("{what}: {parts}"));
+        tell(kind, Text::from(parts).at(what));
     }
     let mut failing = BTreeSet::new();
     for cache in &status.caches {
         let Some(failure) = &cache.failure else { continue };
         if !known.is_some_and(|known| known.failing.contains(&cache.name)) {
-            tell(Kind::CacheFailing, format!("{}: {failure}", cache.name));
+            tell(Kind::CacheFailing, failure.clone().at(&cache.name));
         }
         failing.insert(cache.name.clone());
     }

@@ -7,9 +7,10 @@ use std::process::{Command, Stdio};
 
 use clap::Args;
 use serde_json::json;
+use words::Text;
 
 use super::notices::Notice;
-use crate::catalogue::{self, statement};
+use crate::catalogue::{self, say, statement};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -46,7 +47,7 @@ impl NoticeTargets {
                     Failure::usage(catalogue::NO_MAIL_ADDRESS).at(format!("--mail {address}"))
                 );
             }
-            needs("sendmail", "--mail", "a mail program such as `apt-get install msmtp-mta`")?;
+            needs("sendmail", "--mail", catalogue::MAIL_PROGRAM.into())?;
         }
         if let Some(url) = &self.webhook {
             if !url.starts_with("http://") && !url.starts_with("https://") {
@@ -54,7 +55,7 @@ impl NoticeTargets {
                     Failure::usage(catalogue::NO_WEB_ADDRESS).at(format!("--webhook {url}"))
                 );
             }
-            needs("curl", "--webhook", "`apt-get install curl`")?;
+            needs("curl", "--webhook", "`apt-get install curl`".into())?;
         }
         Ok(())
     }
@@ -65,7 +66,9 @@ impl NoticeTargets {
     /// When the standard output takes no more.
     pub(super) fn tell(&self, output: &Output, notice: &Notice) -> Result<(), Failure> {
         let Notice { server, kind, text } = notice;
-        let document = json!({"array": server, "event": kind, "text": text});
+        // What programs read is English.
+        let english = text.english();
+        let document = json!({"array": server, "event": kind, "text": english});
         if output.json {
             output.result(&document.to_string())?;
         } else {
@@ -74,7 +77,7 @@ impl NoticeTargets {
         if let Some(program) = &self.run {
             let mut command = Command::new(program);
             command.env("RAIDLOOM_ARRAY", server);
-            command.env("RAIDLOOM_EVENT", kind.name()).env("RAIDLOOM_TEXT", text);
+            command.env("RAIDLOOM_EVENT", kind.name()).env("RAIDLOOM_TEXT", english);
             told(output, command, "");
         }
         if let Some(address) = &self.mail {
@@ -99,7 +102,7 @@ impl NoticeTargets {
 }
 
 /// Whether a program is there.
-fn needs(program: &str, flag: &str, advice: &str) -> Result<(), Failure> {
+fn needs(program: &str, flag: &str, advice: Text) -> Result<(), Failure> {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let is_there = std::env::split_paths(&paths).any(|folder| folder.join(program).is_file());
     if is_there {
@@ -125,7 +128,7 @@ fn told(output: &Output, mut command: Command, input: &str) {
     })();
     match result {
         Ok(status) if status.success() => (),
-        Ok(status) => output.note(&format!("{name}: {status}; the notice may not have arrived")),
-        Err(error) => output.note(&format!("{name}: {error}; the notice has not arrived")),
+        Ok(status) => output.note(&say!(NOTICE_MAY_NOT_HAVE_ARRIVED, name = name, why = status)),
+        Err(error) => output.note(&say!(NOTICE_NOT_ARRIVED, name = name, why = error)),
     }
 }

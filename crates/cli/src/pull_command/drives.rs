@@ -30,7 +30,7 @@ pub(super) fn drives_of(
     };
     let found = leaves(node, &mut drive)?;
     taken.refuse_stray(arguments)?;
-    promise_memory("ram: drives", taken.ram_bytes)?;
+    promise_memory(catalogue::RAM_DRIVES, taken.ram_bytes)?;
     let lost = arguments.lose_member;
     lost.check(found.drive_bytes.len())
         .map_err(|why| Failure::usage(why).at(format!("--lose-member {lost}")))?;

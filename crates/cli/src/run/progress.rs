@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use lab::{Observer, Progress, TimeLeft, watch};
 use results::course::CourseEvent;
 use results::{Plan, Trial};
+use words::Text;
 
 use crate::catalogue::say;
 use crate::output::{Output, figure};
@@ -145,7 +146,7 @@ impl Observer for RunProgress<'_> {
         });
     }
 
-    fn note(&mut self, text: &str) {
+    fn note(&mut self, text: &Text) {
         self.line.clear();
         self.output.note(text);
     }

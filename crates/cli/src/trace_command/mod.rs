@@ -20,7 +20,7 @@ use trace::{
 };
 use words::Text;
 
-use crate::catalogue::{self, statement};
+use crate::catalogue::{self, say, statement};
 use crate::failure::Failure;
 use crate::output::{Output, about, new_file, said};
 
@@ -173,11 +173,10 @@ impl Change {
             _ => false,
         };
         if nothing {
-            let text = match arguments.action {
-                TraceAction::Cut => "trace cut: name a part with --from, --to or both",
-                _ => "trace scale: say --speed, --size or both",
-            };
-            return Err(Failure::usage(text));
+            return Err(Failure::usage(match arguments.action {
+                TraceAction::Cut => catalogue::TRACE_CUT_WHAT,
+                _ => catalogue::TRACE_SCALE_HOW,
+            }));
         }
         let speed = arguments.speed.unwrap_or(1.0);
         if !(1e-6..=1e6).contains(&speed) {
@@ -247,7 +246,7 @@ impl NewRecording {
             NewRecording::Iolog(writer) => writer.write(record)?,
             NewRecording::Parquet(writer) => writer
                 .write(&row(record))
-                .map_err(|error| Failure::from_io("writing Parquet", &error))?,
+                .map_err(|error| Failure::from_io(catalogue::WRITING_PARQUET, &error))?,
         }
         Ok(())
     }
@@ -258,7 +257,9 @@ impl NewRecording {
             NewRecording::Csv(mut writer) => writer.finish()?,
             NewRecording::Iolog(mut writer) => writer.finish()?,
             NewRecording::Parquet(writer) => {
-                writer.finish().map_err(|error| Failure::from_io("writing Parquet", &error))?;
+                writer
+                    .finish()
+                    .map_err(|error| Failure::from_io(catalogue::WRITING_PARQUET, &error))?;
             }
         }
         Ok(())
@@ -300,7 +301,7 @@ fn make(output: &Output, arguments: &TraceArguments) -> Result<(), Failure> {
     };
     note_problems(output, &arguments.trace, reader.problems());
     if change.rounded > 0 {
-        output.note(&format!("{} requests were no whole sectors; they are now", change.rounded));
+        output.note(&say!(REQUESTS_ROUNDED, count = change.rounded));
     }
     if output.json {
         let fold = change.fold.as_ref();
@@ -314,16 +315,14 @@ fn make(output: &Output, arguments: &TraceArguments) -> Result<(), Failure> {
             "rounded": change.rounded,
         }));
     }
-    let mut text = format!("{}: {count} requests", to.display());
+    let mut text = say!(TRACE_MADE, path = to.display(), count = count);
     if let Some(fold) = &change.fold {
-        text += &format!(
-            "; {} lay beyond {} and were folded back (address modulo size), which keeps runs and \
-            distances; {} of them would have crossed the end and were moved before it, {} were \
-            shortened",
-            fold.folded,
-            about(fold.size_bytes()),
-            fold.moved,
-            fold.shortened
+        text += &say!(
+            TRACE_FOLDED,
+            folded = fold.folded,
+            size = about(fold.size_bytes()),
+            moved = fold.moved,
+            shortened = fold.shortened,
         );
     }
     output.result(&text)

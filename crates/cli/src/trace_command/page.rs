@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
-use trace::OPERATIONS;
+use trace::{OPERATIONS, RecordedOp};
 
 use super::show::{
-    Course, TraceProfile, clock, courses, facts, headline, joined, op_name, operations,
+    Course, TraceProfile, clock, courses, facts, headline, joined, op_word, operations,
 };
+use crate::catalogue;
 use crate::output::{about, figure};
 
 const WIDTH: f64 = 860.0;
@@ -30,9 +31,10 @@ svg text{fill:#ddd}}";
 pub(super) fn page(shown: &TraceProfile<'_>) -> String {
     let title = escape::markup(&headline(shown));
     let mut page = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
+        "<!doctype html>\n<html lang=\"{}\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
         content=\"width=device-width\">\n<title>{title}</title>\n<style>{STYLE}</style>\n\
-        <h1>{title}</h1>\n"
+        <h1>{title}</h1>\n",
+        words::language().tag()
     );
     let (head, rows) = operations(shown.profile);
     page += "<table>\n<tr>";
@@ -53,7 +55,8 @@ pub(super) fn page(shown: &TraceProfile<'_>) -> String {
             page += &format!("<h2>{}</h2>\n{}", course.title, over_time(&course, shown));
         }
     }
-    page + "<h2>sizes</h2>\n" + &sizes(shown) + "</html>\n"
+    let heading = catalogue::TRACE_SIZES_HEADING.template();
+    page + &format!("<h2>{heading}</h2>\n{}</html>\n", sizes(shown))
 }
 
 fn svg(title: &str, inner: &str) -> String {
@@ -123,18 +126,17 @@ fn over_time(course: &Course, shown: &TraceProfile<'_>) -> String {
 /// The usual sizes, a bar each.
 fn sizes(shown: &TraceProfile<'_>) -> String {
     let all = OPERATIONS.iter().zip(&shown.profile.operations);
-    let bars: Vec<(String, u64)> = all
+    let bars: Vec<(RecordedOp, String, u64)> = all
         .flat_map(|(op, one)| {
-            one.lengths
-                .iter()
-                .take(4)
-                .map(|(length, count)| (format!("{} {}", op_name(*op), about(*length)), *count))
+            one.lengths.iter().take(4).map(|(length, count)| {
+                (*op, format!("{} {}", op_word(*op), about(*length)), *count)
+            })
         })
         .take(10)
         .collect();
-    let most = bars.iter().map(|(_, count)| *count).max().unwrap_or(1) as f64;
+    let most = bars.iter().map(|(.., count)| *count).max().unwrap_or(1) as f64;
     let mut inner = String::new();
-    for (number, (name, count)) in bars.iter().enumerate() {
+    for (number, (op, name, count)) in bars.iter().enumerate() {
         let y = 16.0 * number as f64 + 4.0;
         // Writing to a string does not fail.
         let _ = writeln!(
@@ -144,9 +146,9 @@ fn sizes(shown: &TraceProfile<'_>) -> String {
             y=\"{0:.1}\">{count}</text>",
             y + 10.0,
             560.0 * *count as f64 / most,
-            COLORS[usize::from(name.starts_with("write"))],
+            COLORS[usize::from(matches!(op, RecordedOp::Write))],
             146.0 + 560.0 * *count as f64 / most,
         );
     }
-    svg("sizes of requests", &inner)
+    svg(catalogue::TRACE_SIZES_TITLE.template(), &inner)
 }

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use trace::{OPERATIONS, Profile, Profiler, Reader, RecordedOp, Window};
+use words::Message;
 
 use super::{TraceArguments, note_problems, open};
-use crate::catalogue;
+use crate::catalogue::{self, say};
 use crate::failure::Failure;
 use crate::output::{Output, about, figure, seconds, table};
 
@@ -16,6 +17,7 @@ const ROWS: usize = 8;
 const COLUMNS_MAX: usize = 90;
 const LABEL_COLUMNS: usize = 9;
 
+/// What programs call it.
 pub(super) fn op_name(op: RecordedOp) -> &'static str {
     match op {
         RecordedOp::Read => "read",
@@ -24,6 +26,18 @@ pub(super) fn op_name(op: RecordedOp) -> &'static str {
         RecordedOp::Discard => "discard",
         RecordedOp::Flush => "flush",
     }
+}
+
+/// What people call it.
+pub(super) fn op_word(op: RecordedOp) -> &'static str {
+    let message = match op {
+        RecordedOp::Read => catalogue::OP_READ,
+        RecordedOp::Write => catalogue::OP_WRITE,
+        RecordedOp::WriteZeroes => catalogue::OP_ZEROES,
+        RecordedOp::Discard => catalogue::OP_DISCARD,
+        RecordedOp::Flush => catalogue::OP_FLUSH,
+    };
+    message.template()
 }
 
 /// A recording and what was found.
@@ -55,7 +69,7 @@ pub(super) fn show(
     let shown = TraceProfile { path, reader: &reader, profile: &profile };
     if let Some(to) = &arguments.html {
         host::files::write_named(to, page(&shown).as_bytes())?;
-        output.progress(&format!("wrote {}", to.display()));
+        output.progress(&say!(WROTE, path = to.display()));
     }
     if output.json {
         return output.document(&document(&shown));
@@ -81,16 +95,16 @@ fn percent(part: u64, all: u64) -> String {
 pub(super) fn operations(profile: &Profile) -> (Vec<&'static str>, Vec<Vec<String>>) {
     let head = vec![
         "",
-        "requests",
-        "share",
-        "bytes",
-        "usual sizes",
-        "sequential",
-        "mergeable",
+        catalogue::TRACE_REQUESTS.template(),
+        catalogue::TRACE_SHARE.template(),
+        catalogue::TRACE_BYTES.template(),
+        catalogue::TRACE_SIZES.template(),
+        catalogue::TRACE_SEQUENTIAL.template(),
+        catalogue::TRACE_MERGEABLE.template(),
         "p50",
         "p99",
         "p99.9",
-        "most",
+        catalogue::TRACE_MOST.template(),
     ];
     let used = OPERATIONS.iter().zip(&profile.operations).filter(|(_, one)| one.requests > 0);
     let rows = used.map(|(op, one)| {
@@ -106,7 +120,7 @@ pub(super) fn operations(profile: &Profile) -> (Vec<&'static str>, Vec<Vec<Strin
             false => percent(part, one.requests),
         };
         let mut row = vec![
-            op_name(*op).to_owned(),
+            op_word(*op).to_owned(),
             one.requests.to_string(),
             percent(one.requests, profile.requests),
             if is_flush { String::new() } else { about(one.bytes) },
@@ -129,65 +143,52 @@ pub(super) fn operations(profile: &Profile) -> (Vec<&'static str>, Vec<Vec<Strin
 /// What there is to say beside the table, a name and a sentence each.
 pub(super) fn facts(shown: &TraceProfile<'_>) -> Vec<(&'static str, String)> {
     let profile = shown.profile;
-    let mut facts = Vec::new();
-    let length = profile.length_nanoseconds as f64 / 1e9;
     let all = Window::sum(&profile.windows);
+    let mut facts = Vec::new();
+    let mut add = |name: Message, text: String| facts.push((name.template(), text));
     if profile.burstiness.is_some() {
-        facts.push((
-            "rate",
-            format!(
-                "{} requests/s, {}/s",
-                figure(profile.requests as f64 / length),
-                about((all.bytes() as f64 / length) as u64)
-            ),
-        ));
+        let length = profile.length_nanoseconds as f64 / 1e9;
+        let requests = figure(profile.requests as f64 / length);
+        let bytes = about((all.bytes() as f64 / length) as u64);
+        add(catalogue::TRACE_RATE, say!(TRACE_RATE_IS, requests = requests, bytes = bytes));
     }
-    facts.push(("footprint", footprint(shown)));
+    add(catalogue::TRACE_FOOTPRINT, footprint(shown));
     if let Some(set) = &profile.working_set {
-        let text = format!(
-            "{} in a minute, at most {}",
-            about(set.mean_bytes as u64),
-            about(set.max_bytes)
-        );
-        facts.push(("working set", text));
+        let (mean, most) = (about(set.mean_bytes as u64), about(set.max_bytes));
+        let text = say!(TRACE_WORKING_SET_IS, mean = mean, most = most);
+        add(catalogue::TRACE_WORKING_SET, text);
     }
-    facts.push(("flushes", flushes(profile, &all)));
-    facts.push(match (profile.depth_mean, profile.depth_max) {
-        (Some(mean), Some(most)) => {
-            ("under way", format!("{} on average, at most {most}", figure(mean)))
-        }
-        _ => ("under way", "not known: the recording has no completions".to_owned()),
-    });
+    add(catalogue::OP_FLUSHES, flushes(profile, &all));
+    let under_way = match (profile.depth_mean, profile.depth_max) {
+        (Some(mean), Some(most)) => say!(TRACE_DEPTH, mean = figure(mean), most = most),
+        _ => say!(TRACE_NO_COMPLETIONS),
+    };
+    add(catalogue::TRACE_UNDER_WAY, under_way);
     if let Some(burst) = &profile.burstiness {
-        let width = clock(burst.width_nanoseconds);
-        facts.push((
-            "bursts",
-            format!(
-                "the busiest {width} has {} times the mean; variance is {} times the mean (1: \
-                independent of each other); {:.0} % of the time nothing is asked for",
-                figure(burst.peak_to_mean),
-                figure(burst.dispersion),
-                100.0 * burst.idle
-            ),
-        ));
+        let text = say!(
+            TRACE_BURSTS_ARE,
+            width = clock(burst.width_nanoseconds),
+            peak = figure(burst.peak_to_mean),
+            dispersion = figure(burst.dispersion),
+            idle = format!("{:.0}", 100.0 * burst.idle),
+        );
+        add(catalogue::TRACE_BURSTS, text);
     }
     if let Some(part) = &profile.busiest {
         let seconds = part.length_nanoseconds as f64 / 1e9;
-        facts.push((
-            "busiest",
-            format!(
-                "{} from {} on: {} requests/s, {}/s, {} read",
-                clock(part.length_nanoseconds),
-                clock(part.from_nanoseconds),
-                figure(part.total.requests as f64 / seconds),
-                about((part.total.bytes() as f64 / seconds) as u64),
-                percent(part.total.read_bytes, part.total.bytes())
-            ),
-        ));
+        let text = say!(
+            TRACE_BUSIEST_IS,
+            length = clock(part.length_nanoseconds),
+            from = clock(part.from_nanoseconds),
+            requests = figure(part.total.requests as f64 / seconds),
+            bytes = about((part.total.bytes() as f64 / seconds) as u64),
+            read = percent(part.total.read_bytes, part.total.bytes()),
+        );
+        add(catalogue::TRACE_BUSIEST, text);
     }
     let lacks = lacks(profile);
     if !lacks.is_empty() {
-        facts.push(("not told", lacks.join(", ")));
+        add(catalogue::TRACE_NOT_TOLD, lacks.join(&say!(BETWEEN_NAMES)));
     }
     facts
 }
@@ -196,49 +197,50 @@ fn footprint(shown: &TraceProfile<'_>) -> String {
     let found = shown.profile.footprint;
     let mut text = about(found.bytes);
     if let Some(size) = shown.reader.size_bytes().filter(|size| *size > 0) {
-        text += &format!(" of {} ({})", about(size), percent(found.bytes, size));
+        let share = percent(found.bytes, size);
+        text = say!(TRACE_FOOTPRINT_OF, bytes = text, size = about(size), share = share);
     }
-    text += &format!(
-        ": {} are read, {} written, between byte {} and {}",
-        about(found.read_bytes),
-        about(found.written_bytes),
-        found.ends[0],
-        found.ends[1]
+    text = say!(
+        TRACE_FOOTPRINT_IS,
+        bytes = text,
+        read = about(found.read_bytes),
+        written = about(found.written_bytes),
+        first = found.ends[0],
+        end = found.ends[1],
     );
     if found.counted_part > 1 {
-        text += &format!(" (estimated from 1 of {} regions)", found.counted_part);
+        text += &say!(TRACE_ESTIMATED, regions = found.counted_part);
     }
     text
 }
 
 fn flushes(profile: &Profile, all: &Window) -> String {
     let fua: u64 = profile.operations.iter().map(|one| one.fua).sum();
-    let durable = if fua > 0 { format!("; {fua} writes have FUA") } else { String::new() };
-    if !profile.contents.flushes {
-        return format!("not known{durable}");
-    }
-    match all.flushes {
-        0 => format!("none{durable}"),
-        count => format!(
-            "one for {} writes or {}{durable}",
-            figure(all.writes as f64 / count as f64),
-            about(all.write_bytes / count)
+    let durable = if fua > 0 { say!(TRACE_FUA, count = fua) } else { String::new() };
+    let flushes = match all.flushes {
+        _ if !profile.contents.flushes => say!(TRACE_NOT_KNOWN),
+        0 => say!(TRACE_NONE),
+        count => say!(
+            TRACE_FLUSHES_ARE,
+            writes = figure(all.writes as f64 / count as f64),
+            bytes = about(all.write_bytes / count),
         ),
-    }
+    };
+    flushes + &durable
 }
 
 /// What the source does not tell.
 fn lacks(profile: &Profile) -> Vec<&'static str> {
     let told = profile.contents;
     [
-        (told.times, "times"),
-        (told.completions, "completions"),
-        (told.streams, "who asked"),
-        (told.flushes, "flushes"),
-        (told.discards, "discards"),
+        (told.times, catalogue::TRACE_TIMES),
+        (told.completions, catalogue::TRACE_COMPLETIONS),
+        (told.streams, catalogue::TRACE_WHO_ASKED),
+        (told.flushes, catalogue::OP_FLUSHES),
+        (told.discards, catalogue::TRACE_DISCARDS),
     ]
     .into_iter()
-    .filter_map(|(told, what)| (!told).then_some(what))
+    .filter_map(|(told, what)| (!told).then_some(what.template()))
     .collect()
 }
 
@@ -246,15 +248,21 @@ pub(super) fn headline(shown: &TraceProfile<'_>) -> String {
     let profile = shown.profile;
     let streams = match profile.streams {
         0 => String::new(),
-        1 => ", by one stream".to_owned(),
-        count => format!(", by {count} streams"),
+        1 => say!(TRACE_ONE_STREAM),
+        count => say!(TRACE_STREAMS, count = count),
     };
     let length = match profile.contents.times {
-        true => format!(" in {}", clock(profile.length_nanoseconds)),
+        true => say!(TRACE_LENGTH, time = clock(profile.length_nanoseconds)),
         false => String::new(),
     };
-    let format = shown.reader.format().name();
-    format!("{}: {} requests{length}{streams} ({format})", shown.path.display(), profile.requests)
+    say!(
+        TRACE_HEADLINE,
+        path = shown.path.display(),
+        requests = profile.requests,
+        length = length,
+        streams = streams,
+        format = shown.reader.format().name(),
+    )
 }
 
 fn text(shown: &TraceProfile<'_>, width: usize) -> String {
@@ -262,13 +270,13 @@ fn text(shown: &TraceProfile<'_>, width: usize) -> String {
     let right: Vec<usize> = (1..head.len()).filter(|column| *column != 4).collect();
     let mut text = format!("{}\n\n{}\n", headline(shown), table(&head, &rows, &right));
     let facts = facts(shown);
-    let names = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let names = facts.iter().map(|(name, _)| escape::width(name)).max().unwrap_or(0);
     for (name, fact) in &facts {
         for (number, line) in
             escape::wrapped(fact, width.saturating_sub(names + 2)).iter().enumerate()
         {
             let name = if number == 0 { name } else { "" };
-            text += &format!("{name:names$}  {line}\n");
+            text += &format!("{}  {line}\n", escape::padded(name, names));
         }
     }
     if shown.profile.burstiness.is_some() {
@@ -296,24 +304,32 @@ const MEBIBYTE: f64 = 1_048_576.0;
 pub(super) fn courses(profile: &Profile) -> Vec<Course> {
     let mut courses = vec![
         Course {
-            title: "MiB/s, read and written",
+            title: catalogue::TRACE_MEBIBYTES.template(),
             unit: "MiB/s",
             series: vec![
-                ("read", |window, seconds| window.read_bytes as f64 / MEBIBYTE / seconds),
-                ("written", |window, seconds| window.write_bytes as f64 / MEBIBYTE / seconds),
+                (catalogue::TRACE_READ.template(), |window, seconds| {
+                    window.read_bytes as f64 / MEBIBYTE / seconds
+                }),
+                (catalogue::TRACE_WRITTEN.template(), |window, seconds| {
+                    window.write_bytes as f64 / MEBIBYTE / seconds
+                }),
             ],
         },
         Course {
-            title: "requests/s",
+            title: catalogue::TRACE_REQUEST_RATE.template(),
             unit: "/s",
-            series: vec![("requests", |window, seconds| window.requests as f64 / seconds)],
+            series: vec![(catalogue::TRACE_REQUESTS.template(), |window, seconds| {
+                window.requests as f64 / seconds
+            })],
         },
     ];
     if profile.depth_max.is_some() {
         courses.push(Course {
-            title: "requests under way, the most",
+            title: catalogue::TRACE_MOST_UNDER_WAY.template(),
             unit: "",
-            series: vec![("under way", |window, _| window.depth_max as f64)],
+            series: vec![(catalogue::TRACE_UNDER_WAY.template(), |window, _| {
+                window.depth_max as f64
+            })],
         });
     }
     courses

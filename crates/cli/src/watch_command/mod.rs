@@ -10,7 +10,7 @@ use lab::watch::{self, Leader, RunPosition, RunState, Stage};
 use results::analysis::Verdict;
 
 use self::screen::Screen;
-use crate::catalogue;
+use crate::catalogue::{self, say};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::duration;
@@ -77,44 +77,42 @@ fn ending(state: &RunState) -> String {
     let folder = state.folder.display();
     match state.stage {
         Stage::Finished if !state.shards.is_empty() => {
-            format!(
-                "{}: finished, {}; raidloom run merge {folder} -o DIR",
-                state.name,
-                trials(state)
-            )
+            say!(WATCH_MERGE, name = state.name, trials = trials(state), folder = folder)
         }
         Stage::Interrupted if !state.shards.is_empty() => {
-            let on = if state.job.is_some() {
-                format!("raidloom run --on slurm --resume {folder}")
-            } else {
-                "raidloom run --resume with each that is interrupted".to_owned()
+            let on = match state.job {
+                Some(_) => format!("raidloom run --on slurm --resume {folder}"),
+                None => say!(WATCH_RESUME_EACH),
             };
             format!("{}: {}, {}; {on}", state.name, blocks(state), trials(state))
         }
         Stage::Waiting => format!("{}: {}, {}", state.name, blocks(state), trials(state)),
         Stage::Finished => {
-            format!("{}: finished, {}; raidloom report {folder}", state.name, trials(state))
+            say!(WATCH_FINISHED, name = state.name, trials = trials(state), folder = folder)
         }
         Stage::Interrupted => {
-            let trials = trials(state);
-            format!("{}: interrupted, {trials}; raidloom run --resume {folder}", state.name)
+            say!(WATCH_INTERRUPTED, name = state.name, trials = trials(state), folder = folder)
         }
-        Stage::Running => format!("{}: it goes on, {}{}", state.name, trials(state), left(state)),
+        Stage::Running => {
+            say!(WATCH_GOES_ON, name = state.name, trials = trials(state), left = left(state))
+        }
     }
 }
 
 /// How the shards stand, those of each kind counted; empty for a run that is not cut.
 fn counts(state: &RunState) -> String {
     let words = [
-        (Stage::Finished, "finished"),
-        (Stage::Running, "running"),
-        (Stage::Waiting, "waiting"),
-        (Stage::Interrupted, "interrupted"),
+        (Stage::Finished, catalogue::SHARDS_FINISHED),
+        (Stage::Running, catalogue::SHARDS_RUNNING),
+        (Stage::Waiting, catalogue::SHARDS_WAITING),
+        (Stage::Interrupted, catalogue::SHARDS_INTERRUPTED),
     ];
     let count = |stage| state.shards.iter().filter(|shard| shard.stage == stage).count();
-    let told = words.into_iter().map(|(stage, word)| (count(stage), word));
-    let told = told.filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
-    told.collect::<Vec<_>>().join(", ")
+    let told = words.into_iter().map(|(stage, message)| (count(stage), message));
+    let told = told.filter(|(count, _)| *count > 0);
+    let told: Vec<String> =
+        told.map(|(count, message)| words::say!(message, count = count)).collect();
+    told.join(&say!(BETWEEN_NAMES))
 }
 
 fn share(state: &RunState) -> f64 {
@@ -123,44 +121,51 @@ fn share(state: &RunState) -> f64 {
 
 fn blocks(state: &RunState) -> String {
     if !state.shards.is_empty() {
-        let job = state.job.as_ref().map_or(String::new(), |job| format!("job {job}, "));
-        return format!("{job}{} shards: {}", state.shards.len(), counts(state));
+        let job = state.job.as_ref().map_or_else(String::new, |job| say!(WATCH_JOB, job = job));
+        let count = state.shards.len();
+        return say!(WATCH_SHARDS, job = job, count = count, counts = counts(state));
     }
     match state.blocks {
-        Some(blocks) => format!("block {} of {blocks}", (state.blocks_finished + 1).min(blocks)),
-        None => format!("block {} of a race", state.blocks_finished + 1),
+        Some(blocks) => {
+            say!(WATCH_BLOCK, block = (state.blocks_finished + 1).min(blocks), blocks = blocks)
+        }
+        None => say!(WATCH_RACE_BLOCK, block = state.blocks_finished + 1),
     }
 }
 
 fn trials(state: &RunState) -> String {
-    format!("{} of {} trials", state.trials_finished, state.trials)
+    say!(WATCH_TRIALS, finished = state.trials_finished, trials = state.trials)
 }
 
 fn left(state: &RunState) -> String {
-    state.now.as_ref().map_or(String::new(), |now| format!("  left {}", range(now)))
+    state.now.as_ref().map_or_else(String::new, |now| say!(WATCH_LEFT, time = range(now)))
 }
 
 /// The time that a process says is left.
 fn range(now: &RunPosition) -> String {
     let time = |seconds: f64| duration(Duration::from_secs_f64(seconds.max(0.0)));
     let (low, high) = (time(now.left_low_seconds), time(now.left_high_seconds));
-    let range = if low == high { low } else { format!("{low} to {high}") };
-    format!("{range}{}", if now.left_is_rough { " (rough)" } else { "" })
+    let range = if low == high { low } else { say!(RUN_RANGE, low = low, high = high) };
+    if now.left_is_rough { say!(ROUGH, range = range) } else { range }
 }
 
 fn ahead(best: &Leader, stage: Stage) -> String {
     let place = [best.comparison.as_str(), best.work.as_str()];
     let place: Vec<&str> = place.into_iter().filter(|part| !part.is_empty()).collect();
+    let place = place.join(", ");
     if stage != Stage::Running && !best.verdict.is_answer() {
-        return format!("no answer, {}", place.join(", "));
+        return say!(WATCH_NO_ANSWER, place = place);
     }
+    let name = &best.configuration;
     if best.verdict == Verdict::NothingFaster {
-        return format!("{}: nothing is faster than {}", place.join(", "), best.configuration);
+        return say!(WATCH_NOTHING_FASTER, place = place, name = name);
     }
-    let score =
-        if best.is_baseline { "the baseline".to_owned() } else { format!("{:.2}x", best.ratio) };
-    let word = if best.is_sure { "sure" } else { "not sure yet" };
-    format!("best so far, {}: {}  {score}, {word}", place.join(", "), best.configuration)
+    let score = match best.is_baseline {
+        true => say!(WATCH_BASELINE),
+        false => format!("{:.2}x", best.ratio),
+    };
+    let word = if best.is_sure { say!(WATCH_SURE) } else { say!(WATCH_NOT_SURE) };
+    say!(WATCH_BEST, place = place, name = name, score = score, word = word)
 }
 
 #[cfg(test)]

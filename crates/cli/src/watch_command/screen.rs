@@ -19,6 +19,7 @@ use ratatui::widgets::{LineGauge, Paragraph, Row, Table, TableState};
 use ratatui::{Frame, Terminal};
 
 use super::{ahead, blocks, left, range, share, trials};
+use crate::catalogue::say;
 use crate::signals::End;
 
 /// How many shards are told of at most.
@@ -126,7 +127,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &RunState, top: &mut usize) {
     };
     said(&format!("{}: {}{}", state.name, blocks(state), left(state)), BOLD);
     if let Some(now) = &state.now {
-        said(&format!("now: {}  {}", now.configuration, now.workload), Style::new());
+        let (name, workload) = (&now.configuration, &now.workload);
+        said(&say!(WATCH_NOW, name = name, workload = workload), Style::new());
     }
     shards(&state.shards).iter().for_each(|line| said(line, Style::new()));
     state.best.iter().for_each(|best| said(&ahead(best, state.stage), Style::new()));
@@ -151,9 +153,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &RunState, top: &mut usize) {
     let all = state.configurations.len();
     let keys = match shown {
         shown if shown < all => {
-            format!("rows {} to {} of {all}: arrow keys move, q ends", *top + 1, *top + shown)
+            say!(WATCH_ROWS, first = *top + 1, last = *top + shown, all = all)
         }
-        _ => "q ends; the run goes on".to_owned(),
+        _ => say!(WATCH_KEYS),
     };
     frame.render_widget(Paragraph::new(keys).style(DIM), foot);
 }
@@ -162,15 +164,16 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &RunState, top: &mut usize) {
 fn shards(shards: &[ShardState]) -> Vec<String> {
     let row = |shard: &ShardState| {
         let trials = match shard.trials {
-            Some(all) => format!("{} of {all}", shard.trials_finished),
+            Some(all) => say!(WATCH_OF, count = shard.trials_finished, all = all),
             None => shard.trials_finished.to_string(),
         };
         let now = shard.now.as_ref();
         let what = match shard.stage {
-            Stage::Running => now.map_or("running".to_owned(), |now| {
-                format!("{}  {}", now.configuration, now.workload)
-            }),
-            _ => "interrupted".to_owned(),
+            Stage::Running => now.map_or_else(
+                || say!(STAGE_RUNNING),
+                |now| format!("{}  {}", now.configuration, now.workload),
+            ),
+            _ => say!(STAGE_INTERRUPTED),
         };
         let left = now.map_or("-".to_owned(), range);
         vec![shard.shard.to_string(), trials, left, what]
@@ -183,7 +186,7 @@ fn shards(shards: &[ShardState]) -> Vec<String> {
     if rows.is_empty() {
         return Vec::new();
     }
-    let head = ["SHARD", "TRIALS", "LEFT", "NOW"].map(str::to_owned).to_vec();
+    let head = vec![say!(SHARD_HEAD), say!(TRIALS_HEAD), say!(LEFT_HEAD), say!(NOW_HEAD)];
     escape::columns(&[vec![head], rows].concat(), &[1, 2])
 }
 
@@ -200,13 +203,16 @@ fn scores(
     let cells = |one: &ConfigurationScore| {
         let ratio = one.ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}x"));
         let interval = match (one.ratio_low, one.ratio_high) {
-            (Some(low), Some(high)) => format!("{low:.2}x to {high:.2}x"),
+            (Some(low), Some(high)) => {
+                let [low, high] = [low, high].map(|ratio| format!("{ratio:.2}x"));
+                say!(RUN_RANGE, low = low, high = high)
+            }
             _ => "-".to_owned(),
         };
         let word = match (one.is_baseline, one.is_dropped) {
-            (true, _) => "baseline",
-            (false, true) => "dropped",
-            (false, false) => "",
+            (true, _) => say!(ROW_BASELINE),
+            (false, true) => say!(ROW_DROPPED),
+            (false, false) => String::new(),
         };
         let name = escape::wrapped(&escape::line(&name(one)), usize::from(across));
         let style = if one.is_dropped { DIM } else { Style::new() };
@@ -239,7 +245,13 @@ fn scores(
     let shown = if rows.is_empty() { 0 } else { fit(*top) };
     let mut widths = vec![Constraint::Length(across)];
     widths.extend(FIGURES.map(Constraint::Length));
-    let head = ["CONFIGURATION", "TRIALS", " SCORE", "INTERVAL", ""];
+    let head = [
+        say!(CONFIGURATION_HEAD),
+        say!(TRIALS_HEAD),
+        format!(" {}", say!(SCORE_HEAD)),
+        say!(INTERVAL_HEAD),
+        String::new(),
+    ];
     let table = Table::new(rows.into_iter().map(|(row, _)| row), widths)
         .header(Row::new(head).style(BOLD))
         .column_spacing(2);

@@ -20,39 +20,70 @@ fn said(output: &Output) -> String {
     [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text)).concat()
 }
 
-/// Each verb with words that only its Japanese has, and those that its English has.
+/// What was asked of a drive, as `trace` reads it.
+const LOAD: &str = "time,op,offset,length\n0,read,0,4096\n1,write,8192,4096\n2,read,4096,4096\n";
+
+/// Verbs with words that only their Japanese has, and those that their English has.
+const SPOKEN: [(&[&str], &[&str], &[&str]); 14] = [
+    (&["--help"], &["使い方: raidloom", "終了コード"], &["Usage:", "Exit codes"]),
+    (&["check"], &["項目", "用途", "root 権限"], &["WHAT", "loop devices"]),
+    (&["bench", "explain"], &["スイート", "測定内容"], &["MEASURES"]),
+    (
+        &["bench", "devtest", "model:maxtor-6y200p0", "--time", "1s", "-o", "devtest"],
+        &["測定:", "残り時間", "数値はモデル", "平均レイテンシ", "レポート:"],
+        &["time left", "the figures are", "MEAN LATENCY", "report:"],
+    ),
+    (
+        &[
+            "bench",
+            "crystal",
+            "model:wd-red-plus-8tb",
+            "--time",
+            "1s",
+            "--runs",
+            "1",
+            "-o",
+            "crystal",
+        ],
+        &["直接 最高", "中央値"],
+        &["DIRECT BEST"],
+    ),
+    (&["run", "devtest", "--more", "2"], &[], &["finished"]),
+    (&["array", "status"], &["動作中のものはありません"], &["nothing runs"]),
+    (
+        &["trace", "show", "load.csv"],
+        &["3 要求", "使用範囲", "バースト"],
+        &["requests", "footprint", "working set", "under way"],
+    ),
+    (
+        &["model", "show", "wd-red-plus-8tb"],
+        &["パラメーター", "モデルと公表値の比較"],
+        &["PARAMETER", "PUBLISHED", "largest error"],
+    ),
+    (&["model", "show"], &["回転式"], &["SPINNING", "REMOVABLE"]),
+    (&["run", "plan"], &["プラン", "調べること"], &["WHAT IT ASKS"]),
+    (
+        &["run", "plan", "stripe-size"],
+        &["ワークロード", "比較相手"],
+        &["Workloads", "COMPARED WITH", "(baseline)"],
+    ),
+    (
+        &["bench", "explain", "bonnie"],
+        &["読み込み", "書き込み"],
+        &["is written", "is read", "reads ", "writes "],
+    ),
+    (
+        &["compare", "devtest", "devtest"],
+        &["セル", "判定"],
+        &["CELL", "SECOND IS", "no answer", "same"],
+    ),
+];
+
 #[test]
 fn verbs_speak_the_language_of_the_locale() {
     let folder = tempfile::tempdir().unwrap();
-    let disk = "model:maxtor-6y200p0";
-    let cases: [(&[&str], &[&str], &[&str]); 7] = [
-        (&["--help"], &["使い方: raidloom", "終了コード"], &["Usage:", "Exit codes"]),
-        (&["check"], &["項目", "用途", "root 権限"], &["WHAT", "loop devices"]),
-        (&["bench", "explain"], &["スイート", "測定内容"], &["MEASURES"]),
-        (
-            &["bench", "devtest", disk, "--time", "1s", "-o", "devtest"],
-            &["測定:", "残り時間", "数値はモデル", "平均レイテンシ", "レポート:"],
-            &["time left", "the figures are", "MEAN LATENCY", "report:"],
-        ),
-        (
-            &[
-                "bench",
-                "crystal",
-                "model:wd-red-plus-8tb",
-                "--time",
-                "1s",
-                "--runs",
-                "1",
-                "-o",
-                "crystal",
-            ],
-            &["直接 最高", "中央値"],
-            &["DIRECT BEST"],
-        ),
-        (&["run", "devtest", "--more", "2"], &[], &["finished"]),
-        (&["array", "status"], &["動作中のものはありません"], &["nothing runs"]),
-    ];
-    for (arguments, japanese, english) in cases {
+    std::fs::write(folder.path().join("load.csv"), LOAD).unwrap();
+    for (arguments, japanese, english) in SPOKEN {
         let text = said(&raidloom(folder.path(), "ja_JP.UTF-8", arguments));
         for part in japanese {
             assert!(text.contains(part), "{arguments:?} says {part} in Japanese: {text}");
@@ -147,13 +178,15 @@ fn refusals_are_values_that_every_language_prints() {
 }
 
 /// Catalogues whose messages are refusals, with the codes that programs ask for.
-const CATALOGUES: [&str; 23] = [
+const CATALOGUES: [&str; 25] = [
     include_str!("../../src/catalogue.rs"),
+    include_str!("../../src/catalogue/results.rs"),
     include_str!("../../src/contexts/catalogue.rs"),
     include_str!("../../../array/src/catalogue.rs"),
     include_str!("../../../bench/src/format/catalogue.rs"),
     include_str!("../../../bench/src/suite/catalogue.rs"),
     include_str!("../../../block/src/catalogue.rs"),
+    include_str!("../../../cache/src/catalogue.rs"),
     include_str!("../../../device/src/messages.rs"),
     include_str!("../../../device/src/model/messages.rs"),
     include_str!("../../../export/src/catalogue.rs"),
@@ -199,10 +232,14 @@ fn a_code_means_one_thing() {
 #[test]
 fn what_programs_read_is_the_same_in_every_language() {
     let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("load.csv"), LOAD).unwrap();
     for arguments in [
         &["check", "--json"][..],
         &["bench", "explain", "--json"],
         &["array", "status", "--json"],
+        &["bench", "explain", "bonnie", "--json"],
+        &["model", "show", "wd-red-plus-8tb", "--json"],
+        &["trace", "show", "load.csv", "--json"],
         &["bench", "devtest", "model:maxtor-6y200p0", "--time", "1s", "-o", "one", "--json"],
     ] {
         let [english, japanese] = ["C.UTF-8", "ja_JP.UTF-8"].map(|locale| {

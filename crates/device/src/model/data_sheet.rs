@@ -11,7 +11,10 @@
 
 use serde::Deserialize;
 
+use words::Message;
+
 use super::flash_sheet::{self, FlashSheet};
+use super::messages;
 use super::parameters::{DestageRule, DiskFacts, DiskParameters, Hold, LinkParameters, Parameters};
 use super::quantity::{ModelError, Origin, Quantity, on_one_line, refuse};
 
@@ -72,7 +75,7 @@ pub struct SheetModel {
     /// What its errors are known by.
     pub kind: Kind,
     /// What the drive does and the model does not, if anything.
-    pub not_modelled: Option<&'static str>,
+    pub not_modelled: Option<Message>,
 }
 
 /// What a file says it is.
@@ -350,8 +353,8 @@ pub(super) fn parse(text: &str) -> Result<Parameters, ModelError> {
 }
 
 fn of_hard_disk(name: String, title: String, sheet: &DiskSheet) -> Result<Parameters, ModelError> {
-    let not_modelled = (sheet.recording == Recording::Shingled)
-        .then_some("writes: its tracks lie over each other like shingles, which no law here has");
+    let not_modelled =
+        (sheet.recording == Recording::Shingled).then_some(messages::SHINGLES_NOT_MODELLED);
     Ok(Parameters {
         name,
         title,
@@ -631,7 +634,7 @@ track_seek = { value = 0.23, unit = "ms", origin = "spec", note = "planted" }
         assert_eq!(model.sheet.and_then(|sheet| sheet.not_modelled), None);
         let shingled = SHEET.replace("interface", "recording = \"SMR\"\ninterface");
         let shingled = Parameters::parse(&shingled).expect("a sheet").sheet.expect("of one");
-        assert!(shingled.not_modelled.is_some_and(|what| what.starts_with("writes")));
+        assert!(shingled.not_modelled.is_some_and(|what| what == messages::SHINGLES_NOT_MODELLED));
     }
 
     /// Every law over what can be asked of it: the value lies within its spread.

@@ -91,7 +91,7 @@ fn silence_becomes_an_error_on_every_channel_and_stays_one() {
     let error = answers(&mut *one, 1, &reactor).remove(0).result.unwrap_err();
     assert_eq!(reactor.now(), before);
     assert!(error.to_string().contains("no answer for 30s"), "{error}");
-    assert_eq!(device.watch().failure(), Some(error.to_string()));
+    assert_eq!(device.watch().failure(), Some(error.text()));
 }
 
 #[test]

@@ -80,7 +80,7 @@ pub struct ExportStatus {
     /// Requests that were answered with an error.
     pub errors: u64,
     /// Why the device could not be opened, the last time that happened.
-    pub trouble: Option<String>,
+    pub trouble: Option<Text>,
 }
 
 /// What a server is doing.
@@ -93,7 +93,7 @@ pub struct Status {
     /// Each export, in the order given.
     pub exports: Vec<ExportStatus>,
     /// Why a worker has ended before its time.
-    pub trouble: Option<String>,
+    pub trouble: Option<Text>,
 }
 
 struct WorkerHandle {
@@ -317,8 +317,9 @@ fn start_worker(
             return;
         }
         if let Err(error) = Worker::new(Arc::clone(&shared), number, inbox, reactor).run() {
-            *shared.trouble.lock().unwrap_or_else(PoisonError::into_inner) =
-                Some(format!("worker {number}: {error}"));
+            let error =
+                Error::from_io(statement!(catalogue::NBD_WORKER_OF, number = number), error);
+            *shared.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.text());
         }
     };
     let thread = std::thread::Builder::new().name(format!("nbd-{number}")).spawn(serve);

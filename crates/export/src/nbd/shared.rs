@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use block::{Device, Error};
+use words::Text;
 
 use super::admission::{Admission, Ticket};
 use super::handshake::TlsRule;
@@ -32,12 +33,12 @@ pub(super) struct ExportEntry {
     pub(super) gate: Arc<Gate>,
     /// One for each worker, so that they do not share cache lines.
     pub(super) counters: Vec<Counters>,
-    pub(super) trouble: Mutex<Option<String>>,
+    pub(super) trouble: Mutex<Option<Text>>,
 }
 
 impl ExportEntry {
     pub(super) fn complain(&self, error: &Error) {
-        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.text());
     }
 }
 
@@ -53,7 +54,7 @@ pub(super) struct ServerCore {
     pub(super) loads: Vec<AtomicUsize>,
     /// Which connections may come in.
     pub(super) admission: Arc<Admission>,
-    pub(super) trouble: Mutex<Option<String>>,
+    pub(super) trouble: Mutex<Option<Text>>,
 }
 
 /// What a worker is told.

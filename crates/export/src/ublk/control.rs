@@ -12,10 +12,12 @@ use block::{Error, ErrorKind};
 use reactor::ublk::{self, UblkCommand};
 use rustix::event::Timespec;
 use rustix::io::Errno;
+use words::{Text, statement};
 
 use super::protocol::{
     COMPLETE_IN_TASK, DEVICE_BYTES, DeviceInfo, PARAMETER_BYTES, RECOVERS, REISSUES, UNPRIVILEGED,
 };
+use crate::catalogue;
 
 /// Where the driver takes commands.
 pub const CONTROL: &str = "/dev/ublk-control";
@@ -132,10 +134,7 @@ impl Control {
             if error.kind() != io::ErrorKind::NotFound {
                 return Error::from_io(CONTROL, error);
             }
-            let text = format!(
-                "{CONTROL}: this kernel has no ublk, or has not loaded it (`modprobe ublk_drv`; \
-                Linux 6.0 and later)"
-            );
+            let text = Text::from(catalogue::NO_UBLK).at(CONTROL);
             Error::with_source(ErrorKind::NotFound, "", error).retold(text)
         })?;
         let is_root = rustix::process::geteuid().is_root();
@@ -237,7 +236,7 @@ impl Control {
         let flags = match (self.unprivileged, recovers) {
             // One that does not say (before Linux 6.5) is asked: its answer may be that.
             (true, _) if self.features.is_some_and(|all| all & UNPRIVILEGED == 0) => {
-                let text = format!("{CONTROL}: this kernel lets only root make ublk devices");
+                let text = Text::from(catalogue::UBLK_FOR_ROOT).at(CONTROL);
                 return Err(Error::new(ErrorKind::Permission, text));
             }
             // The driver lets no device of theirs wait for another server.
@@ -248,7 +247,7 @@ impl Control {
         let wanted = DeviceInfo { number: u32::MAX, flags: flags | COMPLETE_IN_TASK, ..wanted };
         let mut bytes = wanted.encode();
         self.command(Verb::Add, u32::MAX, 0, &mut bytes)
-            .map_err(|error| Error::from_io("making a ublk device", error))?;
+            .map_err(|error| Error::from_io(catalogue::MAKING_UBLK, error))?;
         Ok(DeviceInfo::decode(&bytes))
     }
 
@@ -259,14 +258,14 @@ impl Control {
     ) -> Result<(), Error> {
         let mut bytes = *parameters;
         self.command(Verb::SetParameters, number, 0, &mut bytes)
-            .map_err(|error| Error::from_io("the parameters of a ublk device", error))
+            .map_err(|error| Error::from_io(catalogue::UBLK_PARAMETERS, error))
     }
 
     pub(super) fn parameters(&self, number: u32) -> Result<[u8; PARAMETER_BYTES], Error> {
         let mut bytes = [0; PARAMETER_BYTES];
         bytes[..4].copy_from_slice(&(PARAMETER_BYTES as u32).to_ne_bytes());
         self.command(Verb::Parameters, number, 0, &mut bytes)
-            .map_err(|error| Error::from_io("the parameters of a ublk device", error))?;
+            .map_err(|error| Error::from_io(catalogue::UBLK_PARAMETERS, error))?;
         Ok(bytes)
     }
 
@@ -301,12 +300,11 @@ impl Control {
 
 /// That the driver does not answer, within the limit or not any more.
 fn silence(limit: Option<Duration>) -> io::Error {
-    let text = match limit {
-        Some(limit) => format!(
-            "the kernel's ublk driver has not answered for {}; it may still do what it was told",
-            block::duration_text(limit)
-        ),
-        None => "the kernel's ublk driver does not answer any more".to_owned(),
+    let text: Text = match limit {
+        Some(limit) => {
+            statement!(catalogue::UBLK_NOT_ANSWERED, time = block::duration_text(limit))
+        }
+        None => catalogue::UBLK_SILENT.into(),
     };
     io::Error::new(io::ErrorKind::TimedOut, text)
 }

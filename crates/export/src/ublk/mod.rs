@@ -31,7 +31,9 @@ use block::{Device, EmulatingDevice, Error, ErrorKind};
 use rustix::event::Timespec;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
+use words::{Text, statement};
 
+use crate::catalogue;
 use crate::gate::Gate;
 use crate::policy::RemovalPolicy;
 use crate::users::{self, User};
@@ -115,7 +117,7 @@ impl UblkDevice {
         })?;
         ours.control
             .tell(Verb::Start, ours.number)
-            .map_err(|error| Error::from_io("starting a ublk device", error))?;
+            .map_err(|error| Error::from_io(catalogue::STARTING_UBLK, error))?;
         Ok(ours)
     }
 
@@ -131,17 +133,18 @@ impl UblkDevice {
         let control = Control::open()?;
         let found = control.devices().into_iter().find(|it| it.identity == options.identity);
         let Some(found) = found else {
-            return Err(Error::new(ErrorKind::NotFound, "the ublk device is there no more"));
+            return Err(Error::new(ErrorKind::NotFound, catalogue::UBLK_GONE));
         };
         let place = block_path(found.number).display().to_string();
         if found.flags & RECOVERS == 0
             || found.max_bytes != plan.max_bytes
             || !protocol::is_same_device(&plan.parameters, &control.parameters(found.number)?)
         {
-            let text = format!("{place}: what it stood for is not what would be served now");
+            let text = Text::from(catalogue::UBLK_OF_ANOTHER).at(place);
             return Err(Error::new(ErrorKind::Refused, text));
         }
-        let failed = |error| Error::from_io(format!("going on with {place}"), error);
+        let failed =
+            |error| Error::from_io(statement!(catalogue::GOING_ON_WITH, device = &place), error);
         begin_recovery(&control, found.number).map_err(failed)?;
         let mut ours = UblkDevice::serve(control, found, &plan, options, |ours| {
             // Until it is whole again it goes on waiting for whoever tries next.
@@ -213,16 +216,16 @@ impl UblkDevice {
         if !self.is_ours {
             return Ok(());
         }
-        let busy = |user: &str| {
-            let text = format!("{}: {user} still has it open", self.path.display());
-            Error::new(ErrorKind::Busy, text)
+        let busy = |user: Text| {
+            let text = statement!(catalogue::UBLK_STILL_OPEN, user = user);
+            Error::new(ErrorKind::Busy, text.at(self.path.display()))
         };
         if !self.user.as_ref().is_some_and(|user| user.has_open(&self.path)) {
             self.user = users::of_disk(&self.path);
             self.looks += u32::from(self.user.is_some());
         }
         if let Some(user) = self.user.as_ref().filter(|_| self.looks <= LOOKS_MAX) {
-            return Err(busy(&user.to_string()));
+            return Err(busy(user.to_string().into()));
         }
         // Whoever has it for itself alone (a file system, md, another program) keeps us out, and as
         // long as we have it nobody comes in.
@@ -230,7 +233,7 @@ impl UblkDevice {
             File::options().read(true).custom_flags(OFlags::EXCL.bits() as i32).open(&self.path);
         match &held {
             Err(error) if Errno::from_io_error(error) == Some(Errno::BUSY) => {
-                return Err(busy("a file system or a program"));
+                return Err(busy(catalogue::FILE_SYSTEM_OR_PROGRAM.into()));
             }
             _ => (),
         }
@@ -269,7 +272,7 @@ impl UblkDevice {
             // A worker whose device does not answer is left to the end of the process, and so is
             // what the driver has of the device: it would wait for it here.
             if self.ended.recv_timeout(STOP_PATIENCE).err() == Some(RecvTimeoutError::Timeout) {
-                let text = format!("{}: requests are not answered", self.path.display());
+                let text = Text::from(catalogue::NOT_ANSWERED).at(self.path.display());
                 return Err(Error::new(ErrorKind::TimedOut, text));
             }
             // One that panicked has said so already.
@@ -313,10 +316,8 @@ impl Plan {
         let info = device.info();
         let max_bytes = info.max_request_bytes.min(MAX_REQUEST_BYTES) / 4096 * 4096;
         if max_bytes == 0 {
-            let text = format!(
-                "{device:?} takes at most {} bytes in a request, too few to be served",
-                info.max_request_bytes
-            );
+            let (device, most) = (format!("{device:?}"), info.max_request_bytes);
+            let text = statement!(catalogue::REQUESTS_TOO_SMALL, device = device, most = most);
             return Err(Error::new(ErrorKind::Invalid, text));
         }
         let cached = !options.policy.writes_durably();
@@ -360,9 +361,8 @@ fn start(
         }
     };
     let thread = thread::Builder::new().name(format!("ublk-{queue}")).spawn(serve);
-    let thread = thread.map_err(|error| Error::from_io("starting a thread", error))?;
-    let ended_at_once =
-        |_| Error::new(ErrorKind::Other, "a queue of the ublk device ended at once");
+    let thread = thread.map_err(|error| Error::from_io(catalogue::STARTING_THREAD, error))?;
+    let ended_at_once = |_| Error::new(ErrorKind::Other, catalogue::QUEUE_ENDED);
     ready.recv().map_err(ended_at_once)??;
     Ok(thread)
 }

@@ -13,7 +13,9 @@
 use block::{DiscardSupport, Error, ErrorKind, Info, SECTOR_BYTES};
 use reactor::ublk::UblkRequest;
 use rustix::io::Errno;
+use words::statement;
 
+use crate::catalogue;
 use crate::vhost_user::array_at;
 
 /// Length of `struct ublksrv_ctrl_dev_info` in bytes.
@@ -100,10 +102,8 @@ pub(super) fn parameters(
 ) -> Result<[u8; PARAMETER_BYTES], Error> {
     let page = rustix::param::page_size();
     if info.block_bytes as usize > page || u64::from(info.block_bytes) < SECTOR_BYTES {
-        let text = format!(
-            "blocks of {} bytes: ublk devices have blocks of 512 to {page} bytes",
-            info.block_bytes
-        );
+        let message = catalogue::UBLK_BLOCKS;
+        let text = statement!(message, block = info.block_bytes, page = page);
         return Err(Error::new(ErrorKind::Unsupported, text));
     }
     let shift = |bytes: u32| bytes.trailing_zeros() as u8;

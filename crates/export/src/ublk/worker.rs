@@ -12,6 +12,7 @@ use rustix::io::Errno;
 
 use super::control::{Numbering, RequestVerb};
 use super::protocol::{self, Ask};
+use crate::catalogue;
 use crate::fuse::errno_of;
 use crate::fuse::frame::Frame;
 use crate::gate::Gate;
@@ -68,7 +69,7 @@ impl QueueWorker {
         server: Arc<OwnedFd>,
         queue: u16,
     ) -> Result<QueueWorker, Error> {
-        let failed = |error| Error::from_io("serving a ublk device", error);
+        let failed = |error| Error::from_io(catalogue::SERVING_UBLK, error);
         let reactor = Reactor::wall()?;
         let table = UblkTable::map(&server, queue, shared.depth).map_err(failed)?;
         let orders = OrderQueue::open(
@@ -124,7 +125,7 @@ impl QueueWorker {
             if !busy {
                 self.reactor
                     .wait(None)
-                    .map_err(|error| Error::from_io("serving a ublk device", error))?;
+                    .map_err(|error| Error::from_io(catalogue::SERVING_UBLK, error))?;
             }
         }
     }
@@ -141,7 +142,7 @@ impl QueueWorker {
             self.ended += 1;
             let is_end = Errno::from_io_error(&error) == Some(Errno::NODEV);
             if !is_end && self.trouble.is_none() {
-                self.trouble = Some(Error::from_io("fetching a request of a ublk device", error));
+                self.trouble = Some(Error::from_io(catalogue::FETCHING_UBLK, error));
             }
             return;
         }

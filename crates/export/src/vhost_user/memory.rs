@@ -8,8 +8,10 @@ use std::os::fd::OwnedFd;
 
 use block::Error;
 use rustix::fs::FileType;
+use words::{Message, statement};
 
 use super::message::{Region, broken};
+use crate::catalogue;
 
 /// A range of the guest's memory, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +56,7 @@ impl GuestMemory {
                 )));
             }
             let facts = rustix::fs::fstat(file)
-                .map_err(|error| Error::from_io("a file of memory", error.into()))?;
+                .map_err(|error| Error::from_io(catalogue::MEMORY_FILE, error.into()))?;
             let plain = FileType::from_raw_mode(facts.st_mode) == FileType::RegularFile;
             if !plain || region.offset + region.size > facts.st_size.unsigned_abs() {
                 return Err(broken(format!(
@@ -109,7 +111,7 @@ impl GuestMemory {
                 Ok(0) => return Err(ended(at)),
                 Ok(count) => done += count,
                 Err(rustix::io::Errno::INTR) => (),
-                Err(error) => return Err(failed("reading", at, error)),
+                Err(error) => return Err(failed(catalogue::READING_MEMORY, at, error)),
             }
         }
         Ok(())
@@ -129,7 +131,7 @@ impl GuestMemory {
                 Ok(0) => return Err(ended(at)),
                 Ok(count) => done += count,
                 Err(rustix::io::Errno::INTR) => (),
-                Err(error) => return Err(failed("writing", at, error)),
+                Err(error) => return Err(failed(catalogue::WRITING_MEMORY, at, error)),
             }
         }
         Ok(())
@@ -177,14 +179,9 @@ fn ended(address: u64) -> Error {
     broken(format!("the memory at {address:#x} is gone: its file has been shortened"))
 }
 
-fn failed(what: &str, address: u64, error: rustix::io::Errno) -> Error {
-    Error::from_io(
-        format!(
-            "{what} the guest's memory at {address:#x} (it has to be a memfd or a file; huge pages \
-            of hugetlbfs cannot be written so)"
-        ),
-        error.into(),
-    )
+fn failed(what: Message, address: u64, error: rustix::io::Errno) -> Error {
+    let place = statement!(what, address = format!("{address:#x}"));
+    Error::from_io(place, error.into())
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 //! Source: "Vhost-user Protocol" in QEMU's documentation (docs/interop/vhost-user.rst).
 
 use block::{Error, ErrorKind};
+use words::Text;
 
 /// Bytes before the payload.
 pub const HEADER_BYTES: usize = 12;
@@ -275,8 +276,8 @@ fn message(request: u32, flags: u32, payload: &[u8]) -> Vec<u8> {
 }
 
 /// An error of a client against the protocol.
-pub(super) fn broken(text: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Invalid, text.into())
+pub(super) fn broken(text: impl Into<Text>) -> Error {
+    Error::new(ErrorKind::Invalid, text)
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {

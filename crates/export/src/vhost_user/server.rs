@@ -20,11 +20,13 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
 use rustix::io::{Errno, ReadWriteFlags};
 use rustix::net::Shutdown;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use words::{Text, statement};
 
 use super::disk::Disk;
 use super::message::broken;
 use super::session::{FollowUp, Offer, Session};
 use super::socket::{read_message, send_all};
+use crate::catalogue;
 use crate::nbd::{Address, Listener};
 use crate::{Gate, RemovalPolicy};
 
@@ -65,7 +67,7 @@ pub struct Status {
     /// Requests that were answered.
     pub requests: u64,
     /// Why a client was cut off, the last time that happened.
-    pub trouble: Option<String>,
+    pub trouble: Option<Text>,
 }
 
 struct FrontEndCore {
@@ -76,7 +78,7 @@ struct FrontEndCore {
     bell: OwnedFd,
     clients: Mutex<Vec<Client>>,
     requests: AtomicU64,
-    trouble: Mutex<Option<String>>,
+    trouble: Mutex<Option<Text>>,
 }
 
 struct Client {
@@ -101,7 +103,7 @@ impl FrontEndCore {
     }
 
     fn complain(&self, error: &Error) {
-        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.text());
     }
 }
 
@@ -119,7 +121,7 @@ impl Server {
     /// # Errors
     /// [`block::ErrorKind::Busy`] where another process listens, or what the system says.
     pub fn start(device: Arc<dyn Device>, path: &Path, options: Options) -> Result<Server, Error> {
-        let failed = |error: io::Error| Error::from_io("a server of vhost-user", error);
+        let failed = |error: io::Error| Error::from_io(catalogue::VHOST_SERVER, error);
         let device = if device.info().read_only { device } else { EmulatingDevice::over(device) };
         let listener = Listener::open(&Address::Unix(path.to_owned()), false, false)?;
         let read_only = options.read_only || device.info().read_only;
@@ -212,7 +214,7 @@ fn make_room(shared: &FrontEndCore) -> bool {
     let is_idle = |client: &Client| !client.has_rings.load(Ordering::Acquire);
     let Some(oldest) = clients.iter().position(is_idle) else {
         drop(clients);
-        let text = format!("{CLIENTS_MAX} machines use it, and another was turned away");
+        let text = statement!(catalogue::TOO_MANY_MACHINES, most = CLIENTS_MAX);
         shared.complain(&Error::new(ErrorKind::Busy, text));
         return false;
     };
@@ -262,7 +264,7 @@ fn serve(
     socket: &Arc<OwnedFd>,
     has_rings: &AtomicBool,
 ) -> Result<(), Error> {
-    let failed = |error: io::Error| Error::from_io("serving a client of vhost-user", error);
+    let failed = |error: io::Error| Error::from_io(catalogue::SERVING_VHOST, error);
     let reactor = Reactor::wall()?;
     let options = &shared.options;
     let disk = Disk::open(
@@ -311,7 +313,7 @@ impl Bell {
         if let Some(descriptor) = wanted {
             let file = reactor
                 .register(Arc::clone(descriptor))
-                .map_err(|error| Error::from_io("a descriptor of a ring", error))?;
+                .map_err(|error| Error::from_io(catalogue::RING_DESCRIPTOR, error))?;
             self.file = Some((file, Arc::clone(descriptor)));
         }
         Ok(true)
@@ -339,7 +341,7 @@ impl FrontEndSession {
         socket: &OwnedFd,
         has_rings: &AtomicBool,
     ) -> Result<(), Error> {
-        let failed = |error: io::Error| Error::from_io("serving a client of vhost-user", error);
+        let failed = |error: io::Error| Error::from_io(catalogue::SERVING_VHOST, error);
         self.source.readable(&self.listening, SOCKET);
         loop {
             while let Some(event) = self.source.take() {
@@ -411,7 +413,7 @@ impl FrontEndSession {
         match taken {
             Ok(1..) | Err(Errno::AGAIN | Errno::INTR) => (),
             Ok(0) => return Err(broken(format!("the kicks of ring {ring} are at their end"))),
-            Err(error) => return Err(Error::from_io("a descriptor for kicks", error.into())),
+            Err(error) => return Err(Error::from_io(catalogue::KICK_DESCRIPTOR, error.into())),
         }
         self.source.readable(file, event);
         self.disk.look(&mut self.session, ring)
@@ -434,7 +436,7 @@ impl FrontEndSession {
             if !self.disk.forget() {
                 self.reactor
                     .wait(None)
-                    .map_err(|error| Error::from_io("the end of a client", error))?;
+                    .map_err(|error| Error::from_io(catalogue::END_OF_CLIENT, error))?;
                 while self.source.take().is_some() {}
             }
         }

@@ -405,7 +405,7 @@ fn a_hostile_client_is_cut_off_with_one_line_and_another_does_not_notice() {
         let mut rest = Vec::new();
         // It is hung up on; a reset is as good.
         let _ = hostile.stream.read_to_end(&mut rest);
-        let trouble = server.status().trouble.unwrap_or_default();
+        let trouble = server.status().trouble.unwrap_or_default().english();
         assert!(
             trouble.contains(expected) && trouble.lines().count() == 1,
             "{expected}: {trouble}"
@@ -432,7 +432,7 @@ fn who_has_no_ring_makes_way_and_nobody_else_does() {
     let mut late = Client::connect(&place.path);
     let mut said = Vec::new();
     let _ = late.stream.read_to_end(&mut said);
-    let trouble = server.status().trouble.unwrap_or_default();
+    let trouble = server.status().trouble.unwrap_or_default().english();
     assert!(trouble.contains("16 machines use it"), "{trouble}");
     assert_eq!(first.run(0, READ, 0, 512), (513, 0));
 }

@@ -27,7 +27,9 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use words::{Text, statement};
+
+use crate::{Error, catalogue};
 use undo::undo_entries;
 pub use undo::{WaitingDevice, undo_around, undo_left_behind, waiting_device};
 
@@ -186,7 +188,7 @@ impl Journal {
     pub fn note_ublk(&mut self, of: &str) -> Result<u64, Error> {
         let mut bytes = [0; 8];
         let random = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
-        random.map_err(|error| Error::from_io("a random number for a device", &error))?;
+        random.map_err(|error| Error::from_io(catalogue::RANDOM_FOR_DEVICE, &error))?;
         let identity = u64::from_ne_bytes(bytes);
         self.write(|_| Entry::Ublk { identity, of: of.to_owned() })?;
         Ok(identity)
@@ -269,11 +271,11 @@ impl Journal {
 
     /// Undoes everything; what could not be undone is said in words and stays in the journal.
     #[must_use]
-    pub fn undo(mut self) -> Vec<String> {
+    pub fn undo(mut self) -> Vec<Text> {
         self.undo_all()
     }
 
-    fn undo_all(&mut self) -> Vec<String> {
+    fn undo_all(&mut self) -> Vec<Text> {
         let mut made = std::mem::take(&mut self.made);
         // It goes with what serves it, and may do so still.
         made.retain(|made| !matches!(made, Entry::Ublk { .. }));
@@ -402,40 +404,41 @@ impl Location {
 /// Why the journal of a folder is not obeyed; `None` where it is. The folder belongs to the caller,
 /// and no other user may write to it.
 #[must_use]
-pub fn distrust(folder: &Path) -> Option<String> {
+pub fn distrust(folder: &Path) -> Option<Text> {
     match fs::symlink_metadata(folder) {
         Ok(data) => distrust_data(&data, true),
-        Err(error) => Some(error.to_string()),
+        Err(error) => Some(block::io_text(&error)),
     }
 }
 
-fn distrust_data(data: &fs::Metadata, folder: bool) -> Option<String> {
+fn distrust_data(data: &fs::Metadata, folder: bool) -> Option<Text> {
     if if folder { !data.is_dir() } else { !data.is_file() || data.nlink() != 1 } {
-        return Some("it is not what it should be".to_owned());
+        return Some(catalogue::NOT_WHAT_IT_SHOULD_BE.into());
     }
     if data.uid() != rustix::process::geteuid().as_raw() {
-        return Some(format!("it belongs to somebody else (user {})", data.uid()));
+        return Some(statement!(catalogue::OF_SOMEBODY_ELSE, user = data.uid()));
     }
-    (data.mode() & 0o022 != 0)
-        .then(|| "others may write to it (`chmod go-w` changes that)".to_owned())
+    (data.mode() & 0o022 != 0).then(|| catalogue::OTHERS_MAY_WRITE.into())
 }
 
 /// The journal that a killed process has left, if it may be obeyed: the folder, and the journal's
 /// text.
-fn read_left_behind(folder: &Path) -> Result<Option<(JournalFolder, String)>, String> {
+fn read_left_behind(folder: &Path) -> Result<Option<(JournalFolder, String)>, Text> {
     let path = folder.join(NAME);
     if fs::symlink_metadata(&path).is_err() {
         return Ok(None);
     }
-    let left = |reason: &str| format!("what {} names was left as it is: {reason}", path.display());
-    let failed = |error: io::Error| left(&error.to_string());
-    let refuse = |reason: Option<String>| reason.map_or(Ok(()), |reason| Err(left(&reason)));
+    let left = |reason: Text| {
+        statement!(catalogue::JOURNAL_NOT_OBEYED, path = path.display(), reason = reason)
+    };
+    let failed = |error: io::Error| left(block::io_text(&error));
+    let refuse = |reason: Option<Text>| reason.map_or(Ok(()), |reason| Err(left(reason)));
     let mut place = JournalFolder::open(folder).map_err(failed)?;
     let opened = File::from(place.folder);
     refuse(
         opened
             .metadata()
-            .map_or_else(|error| Some(error.to_string()), |data| distrust_data(&data, true)),
+            .map_or_else(|error| Some(block::io_text(&error)), |data| distrust_data(&data, true)),
     )?;
     place.folder = opened.into();
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -444,7 +447,7 @@ fn read_left_behind(folder: &Path) -> Result<Option<(JournalFolder, String)>, St
     let mut file = File::from(file);
     refuse(
         file.metadata()
-            .map_or_else(|error| Some(error.to_string()), |data| distrust_data(&data, false)),
+            .map_or_else(|error| Some(block::io_text(&error)), |data| distrust_data(&data, false)),
     )?;
     let mut text = String::new();
     file.read_to_string(&mut text).map_err(failed)?;
@@ -472,7 +475,7 @@ mod tests {
         make(&mut journal, &members.join("a"));
         make(&mut journal, &members.join("b"));
         assert!(folder.path().join(NAME).exists());
-        assert_eq!(journal.undo(), Vec::<String>::new());
+        assert_eq!(journal.undo(), Vec::<Text>::new());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
@@ -489,7 +492,7 @@ mod tests {
         .unwrap();
         assert_eq!(undo_left_behind(folder.path()).len(), 1);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-        assert_eq!(undo_left_behind(folder.path()), Vec::<String>::new());
+        assert_eq!(undo_left_behind(folder.path()), Vec::<Text>::new());
     }
 
     #[test]
@@ -516,7 +519,7 @@ mod tests {
         std::mem::forget(journal);
         let (mut journal, _) = undo_around(folder.path(), &waiting);
         journal.go_on().unwrap();
-        assert_eq!(journal.undo(), Vec::<String>::new());
+        assert_eq!(journal.undo(), Vec::<Text>::new());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
@@ -529,7 +532,7 @@ mod tests {
             if leaves {
                 journal.leave_ublk();
             }
-            assert_eq!(journal.undo(), Vec::<String>::new());
+            assert_eq!(journal.undo(), Vec::<Text>::new());
             assert_eq!(folder.path().join(NAME).exists(), leaves);
             assert_eq!(undo_left_behind(folder.path()).is_empty(), !leaves);
         }
@@ -555,7 +558,7 @@ mod tests {
         fs::rename(&path, folder.path().join("ours")).unwrap();
         fs::write(&path, "somebody's work").unwrap();
         let notes = journal.undo();
-        assert!(notes[0].contains("is not the file that was made here"), "{notes:?}");
+        assert!(notes[0].english().contains("is not the file that was made here"), "{notes:?}");
         assert_eq!(fs::read_to_string(&path).unwrap(), "somebody's work");
     }
 
@@ -597,7 +600,10 @@ mod tests {
             .unwrap();
             fs::set_permissions(&run, fs::Permissions::from_mode(mode)).unwrap();
             let notes = undo_left_behind(&run);
-            assert!(notes.len() == 1 && notes[0].contains("others may write to it"), "{notes:?}");
+            assert!(
+                notes.len() == 1 && notes[0].english().contains("others may write to it"),
+                "{notes:?}"
+            );
             assert!(own.exists() && run.join(NAME).exists());
             fs::set_permissions(&run, fs::Permissions::from_mode(0o755)).unwrap();
             assert_eq!(undo_left_behind(&run).len(), 1);
@@ -620,7 +626,8 @@ mod tests {
             std::os::unix::fs::chown(&theirs, Some(65534), None).unwrap();
             let notes = undo_left_behind(&run);
             assert!(
-                notes.len() == 1 && notes[0].contains("belongs to somebody else (user 65534)"),
+                notes.len() == 1
+                    && notes[0].english().contains("belongs to somebody else (user 65534)"),
                 "{notes:?}"
             );
             assert!(victim.exists() && run.join(NAME).exists());
@@ -660,7 +667,11 @@ mod tests {
         let run = left_behind(folder.path(), &[other, entry.clone(), through_link, upwards]);
         std::os::unix::fs::symlink(folder.path(), run.join("link")).unwrap();
         let notes = undo_left_behind(&run);
-        assert_eq!(notes.iter().filter(|note| note.contains("alone")).count(), 2, "{notes:?}");
+        assert_eq!(
+            notes.iter().filter(|note| note.english().contains("alone")).count(),
+            2,
+            "{notes:?}"
+        );
         assert!(victim.exists() && run.join(NAME).exists(), "{notes:?}");
         // The journal of this very folder.
         let mark = Mark::of(File::open(&run).unwrap()).unwrap();
@@ -709,7 +720,7 @@ mod tests {
         let journal =
             |born| fs::write(run.join(NAME), serde_json::to_vec(&entry(born)).unwrap()).unwrap();
         journal(mark.born.map(|born| born - 1));
-        assert!(undo_left_behind(&run)[1].contains("is not the file that was made here"));
+        assert!(undo_left_behind(&run)[1].english().contains("is not the file that was made here"));
         journal(None);
         assert_eq!(
             undo_left_behind(&run).len(),

@@ -7,14 +7,15 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::AtFlags;
+use words::{Text, statement};
 
 use super::{Entry, Journal, JournalFolder, Location, Mark, read_left_behind};
-use crate::{mount, system};
+use crate::{catalogue, mount, system};
 
 /// Undoes what a killed process has left behind in a folder. The caller holds the folder's lock.
 /// Says in words what was done, and nothing when there was nothing to do.
 #[must_use]
-pub fn undo_left_behind(folder: &Path) -> Vec<String> {
+pub fn undo_left_behind(folder: &Path) -> Vec<Text> {
     let (place, text) = match read_left_behind(folder) {
         Ok(Some(found)) => found,
         Ok(None) => return Vec::new(),
@@ -33,8 +34,8 @@ pub fn undo_left_behind(folder: &Path) -> Vec<String> {
     notes
 }
 
-fn removed_note(folder: &Path) -> String {
-    format!("removed what an interrupted command had left behind in {}", folder.display())
+fn removed_note(folder: &Path) -> Text {
+    statement!(catalogue::REMOVED_LEFT_BEHIND, folder = folder.display())
 }
 
 /// The entries of a journal that a killed process has left, and whether it was begun here.
@@ -48,7 +49,7 @@ fn entries(place: &JournalFolder, text: &str) -> (Vec<Entry>, bool) {
 }
 
 /// Undoes what a dead process has made.
-fn undo_dead(place: &JournalFolder, made: Vec<Entry>, begun_here: bool) -> Vec<String> {
+fn undo_dead(place: &JournalFolder, made: Vec<Entry>, begun_here: bool) -> Vec<Text> {
     for made in &made {
         match made {
             // Taken away by hand: its next use may need the flushes that the killed one did not.
@@ -96,7 +97,7 @@ pub fn waiting_device(folder: &Path) -> Option<WaitingDevice> {
 /// and what is mounted from it: they are in the new journal, for the caller to go on with. The
 /// caller holds the folder's lock. Says in words what was done.
 #[must_use]
-pub fn undo_around(folder: &Path, waiting: &WaitingDevice) -> (Journal, Vec<String>) {
+pub fn undo_around(folder: &Path, waiting: &WaitingDevice) -> (Journal, Vec<Text>) {
     let mut journal = Journal::new(folder);
     let (place, text) = match read_left_behind(folder) {
         Ok(Some(found)) => found,
@@ -124,11 +125,7 @@ pub fn undo_around(folder: &Path, waiting: &WaitingDevice) -> (Journal, Vec<Stri
 
 /// Last made, first undone. `elsewhere` says whether also what lies outside of the folder is known
 /// to be this journal's.
-pub(super) fn undo_entries(
-    place: &JournalFolder,
-    made: Vec<Entry>,
-    elsewhere: bool,
-) -> Vec<String> {
+pub(super) fn undo_entries(place: &JournalFolder, made: Vec<Entry>, elsewhere: bool) -> Vec<Text> {
     let mut answered = HashSet::new();
     made.into_iter()
         .rev()
@@ -148,17 +145,14 @@ fn located(
     place: &JournalFolder,
     path: &Path,
     elsewhere: bool,
-) -> Result<(Location, PathBuf), String> {
+) -> Result<(Location, PathBuf), Text> {
     let location = place.find(path);
     let whole = match &location {
         Location::Below(path) => place.real.join(path),
         Location::Elsewhere(path) if elsewhere => path.clone(),
         Location::Elsewhere(_) | Location::Nowhere => {
             let (path, folder) = (path.display(), place.real.display());
-            return Err(format!(
-                "left {path} alone: it does not lie in {folder}, and the journal that names it was \
-                not begun there"
-            ));
+            return Err(statement!(catalogue::LEFT_OUTSIDE, path = path, folder = folder));
         }
     };
     Ok((location, whole))
@@ -170,11 +164,11 @@ fn undo_one(
     made: Entry,
     elsewhere: bool,
     answered: &mut HashSet<PathBuf>,
-) -> Option<String> {
+) -> Option<Text> {
     if let Entry::Ublk { identity, .. } = made {
         // Another journal's number says nothing here.
         let error = elsewhere.then(|| export::ublk::remove(identity).err())??;
-        return Some(format!("could not take a block device away: {error}"));
+        return Some(statement!(catalogue::BLOCK_DEVICE_STAYS, why = error));
     }
     let (Entry::File { path, .. }
     | Entry::Folder { path }
@@ -197,7 +191,11 @@ fn undo_one(
                 Ok(rustix::fs::unlinkat(&folder, name, AtFlags::REMOVEDIR)?)
             });
             let error = removed.err().filter(|error| !is_gone(error))?;
-            Some(format!("could not remove the folder {}: {error}", whole.display()))
+            Some(statement!(
+                catalogue::FOLDER_STAYS,
+                folder = whole.display(),
+                why = block::io_text(&error)
+            ))
         }
         Entry::Served { .. } => {
             let is_it = |mount: &system::Mount| {
@@ -206,7 +204,11 @@ fn undo_one(
             system::mounts().iter().find(|mount| is_it(mount))?;
             // What has the file open gets errors already.
             let error = export::fuse::detach(&whole).err()?;
-            Some(format!("could not unmount {}: {error}", whole.display()))
+            Some(statement!(
+                catalogue::STAYS_MOUNTED,
+                path = whole.display(),
+                why = block::io_text(&error)
+            ))
         }
         Entry::LoopDevice { over, path, sequence } => {
             answered.insert(over);
@@ -233,13 +235,13 @@ fn undo_one(
             if !system::mounts().iter().any(is_it) || (now.is_some() && now != sequence) {
                 return None;
             }
-            mount::unmount_by_force(&whole).err().map(|error| error.to_string())
+            mount::unmount_by_force(&whole).err().map(Text::from)
         }
     }
 }
 
 /// Removes a file of `mark` by its folder and its name there; what is to be said if it stays.
-fn remove_file(at: io::Result<(OwnedFd, OsString)>, mark: &Mark, whole: &Path) -> Option<String> {
+fn remove_file(at: io::Result<(OwnedFd, OsString)>, mark: &Mark, whole: &Path) -> Option<Text> {
     let removed = at.and_then(|(folder, name)| {
         let now = Mark::at(&folder, &name, AtFlags::empty())?;
         // A birth that was not noted says nothing.
@@ -253,26 +255,23 @@ fn remove_file(at: io::Result<(OwnedFd, OsString)>, mark: &Mark, whole: &Path) -
     });
     match removed {
         Ok(true) => None,
-        Ok(false) => {
-            Some(format!("left {} alone: it is not the file that was made here", whole.display()))
-        }
+        Ok(false) => Some(statement!(catalogue::LEFT_OTHER_FILE, path = whole.display())),
         Err(error) if is_gone(&error) => None,
-        Err(error) => Some(format!("could not remove {}: {error}", whole.display())),
+        Err(error) => {
+            let why = block::io_text(&error);
+            Some(statement!(catalogue::FILE_STAYS, path = whole.display(), why = why))
+        }
     }
 }
 
 /// Takes those of the loop devices away that stand on `over`.
-fn detach(over: &Path, devices: &[PathBuf]) -> Option<String> {
-    let errors: Vec<String> = devices
+fn detach(over: &Path, devices: &[PathBuf]) -> Option<Text> {
+    let errors: Vec<block::Error> = devices
         .iter()
         .filter_map(|device| export::loop_device::detach_from(device, over).err())
-        .map(|error| error.to_string())
         .collect();
     (!errors.is_empty()).then(|| {
-        format!(
-            "could not take the loop device over {} away: {}",
-            over.display(),
-            errors.join(", ")
-        )
+        let why = Text::joined(&errors, ", ");
+        statement!(catalogue::LOOP_DEVICE_STAYS, path = over.display(), why = why)
     })
 }

@@ -7,7 +7,7 @@ mod vhdx;
 mod vmdk;
 
 use block::{Blocking, Device, Error, ErrorKind};
-use words::statement;
+use words::{Text, statement};
 
 use crate::catalogue;
 use crate::map::{Entry, ImageMap, Table, damaged, unknown};
@@ -54,7 +54,7 @@ pub struct ImageHeader {
     pub(crate) map: ImageMap,
     pub(crate) packing: Packing,
     /// What the user should know, in words.
-    pub(crate) note: Option<String>,
+    pub(crate) note: Option<Text>,
     /// Of an image that is written to: what its tables take to be changed.
     pub(crate) tables: Option<Tables>,
     /// How long its file is, in bytes.

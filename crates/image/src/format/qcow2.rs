@@ -55,9 +55,7 @@ pub(super) fn read(file: &mut ImageFile<'_>, image_use: &ImageUse) -> Result<Ima
         ImageUse::Read | ImageUse::Extent | ImageUse::Snapshot(_) => None,
     };
     file.check(&map, 1 << header.cluster_bits)?;
-    let note = (header.features & CORRUPT != 0).then(|| {
-        "the image is marked as corrupt; `qemu-img check` says what is wrong with it".to_owned()
-    });
+    let note = (header.features & CORRUPT != 0).then(|| catalogue::MARKED_CORRUPT.into());
     Ok(ImageHeader {
         format: ImageFormat::Qcow2,
         backing: header.backing,

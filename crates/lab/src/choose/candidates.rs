@@ -12,7 +12,7 @@ use super::question::Question;
 use crate::catalogue;
 use crate::stacks;
 use array::md::Level;
-use words::statement;
+use words::{Text, statement};
 
 /// The chunks that are compared; md's own is among them.
 pub(super) const CHUNKS: [u64; 3] = [64 << 10, mdtools::CHUNK_BYTES, 1 << 20];
@@ -239,31 +239,27 @@ impl Question {
         let mut parts = Vec::new();
         if let Some(most) = small.max() {
             let least = self.least_bytes().unwrap_or_default();
-            let condition = match self.capacity_bytes == Some(least) {
-                true => "--capacity",
-                false => "a recording that touches",
+            let message = match self.capacity_bytes == Some(least) {
+                true => catalogue::CAPACITY_REMOVES,
+                false => catalogue::RECORDING_REMOVES,
             };
-            parts.push(format!(
-                "{condition} {} removes what survives {}, which offers {} at most",
-                decimal_size(least),
-                drives(self.survive),
-                decimal_size(most)
-            ));
+            let (least, most) = (decimal_size(least), decimal_size(most));
+            let drives = drives(self.survive);
+            parts.push(statement!(message, least = least, drives = drives, most = most));
         } else if let Some(most) = few.max() {
-            parts.push(format!(
-                "{asked} removes every layout of {count} drives: they survive {} at most",
-                drives(most)
-            ));
+            let message = catalogue::SURVIVAL_REMOVES;
+            let drives = drives(most);
+            parts.push(statement!(message, asked = asked, count = count, drives = drives));
         }
-        Error::usage(statement!(catalogue::NO_LAYOUT_LEFT, why = parts.join("; ")))
+        Error::usage(statement!(catalogue::NO_LAYOUT_LEFT, why = Text::joined(parts, "; ")))
     }
 }
 
-fn drives(count: u32) -> String {
+fn drives(count: u32) -> Text {
     match count {
-        0 => "no drive".to_owned(),
-        1 => "1 drive".to_owned(),
-        count => format!("{count} drives"),
+        0 => catalogue::COUNT_NO_DRIVE.into(),
+        1 => catalogue::COUNT_ONE_DRIVE.into(),
+        count => statement!(catalogue::SO_MANY_DRIVES, count = count),
     }
 }
 

@@ -114,13 +114,10 @@ impl MakeRequest<'_> {
         let mut exception = None;
         let made = self.write_superblocks(&create, stop, &mut exception).and_then(|()| {
             self.go_on(&settings, exception.as_ref(), stop, on_step).map_err(|error| {
-                let said = match self.destroy(&create).err() {
-                    None => "; the array that was made is taken back".to_owned(),
-                    Some(left) => {
-                        format!("; the array that was made could not be taken back: {left}")
-                    }
-                };
-                error.and_then_some(said)
+                error.and_then_some(match self.destroy(&create).err() {
+                    None => catalogue::ARRAY_TAKEN_BACK.into(),
+                    Some(left) => statement!(catalogue::ARRAY_NOT_TAKEN_BACK, left = left.text()),
+                })
             })
         });
         made.map_err(|error| {

@@ -20,7 +20,7 @@ use super::workload_result::VisitFailure;
 use crate::catalogue;
 use crate::cell::Cell;
 use crate::pull;
-use words::statement;
+use words::{Text, statement};
 
 /// A run that goes on.
 pub(super) struct Execution<'a> {
@@ -198,7 +198,7 @@ impl<'a> Execution<'a> {
             members.make(guard, &own, &mut self.resources.journal, stop)?;
             members.erase_marks(guard)?;
         }
-        let mut left_out: Vec<(&Configuration, String)> = Vec::new();
+        let mut left_out: Vec<(&Configuration, Text)> = Vec::new();
         for cell in cells {
             if stop.load(Ordering::Relaxed) {
                 return Ok(());
@@ -208,17 +208,17 @@ impl<'a> Execution<'a> {
                 if let [_] = cells {
                     return Err(reason);
                 }
-                left_out.push((&cell.record, reason.to_string()));
+                left_out.push((&cell.record, reason.text().clone()));
             }
         }
         if left_out.len() == cells.len() {
-            let mut reasons: Vec<String> = Vec::new();
+            let mut reasons: Vec<Text> = Vec::new();
             for (_, reason) in left_out {
                 if !reasons.contains(&reason) {
                     reasons.push(reason);
                 }
             }
-            let reasons = reasons.join("; ");
+            let reasons = Text::joined(reasons, "; ");
             return Err(Error::failed(statement!(
                 catalogue::NOTHING_MEASURABLE,
                 reasons = reasons
@@ -226,8 +226,9 @@ impl<'a> Execution<'a> {
         }
         for (configuration, reason) in left_out {
             let label = self.visits.plan().label(&configuration.settings);
-            self.visits.note(&format!("not measured here: {label}: {reason}"), observer)?;
-            self.unfit.insert(configuration.id.clone(), reason);
+            let note = statement!(catalogue::NOT_MEASURED_HERE, label = label, reason = &reason);
+            self.visits.note(&note, observer)?;
+            self.unfit.insert(configuration.id.clone(), reason.english());
         }
         Ok(())
     }

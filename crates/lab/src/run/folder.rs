@@ -143,7 +143,7 @@ pub fn delete_run(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     if journal::exists(folder) {
         return Err(Error::refused(catalogue::LEFT_BEHIND)
             .at(folder.display())
-            .then(said.join("\n")));
+            .then(Text::joined(said, "\n")));
     }
     let remove = |name: &str| {
         let path = folder.join(name);
@@ -171,7 +171,7 @@ pub fn delete_run(folder: &Path) -> Result<Vec<PathBuf>, Error> {
 /// Cleans up after killed runs beside this one. A run that goes on holds its lock and is left
 /// alone, and so is whatever is not the caller's own: in a folder that others may write to, any
 /// name may stand for anything.
-pub(super) fn undo_siblings(folder: &Path, serve_with: Option<&ServeWith>) -> Vec<String> {
+pub(super) fn undo_siblings(folder: &Path, serve_with: Option<&ServeWith>) -> Vec<Text> {
     let siblings = folder
         .parent()
         .and_then(|parent| fs::read_dir(parent).ok())
@@ -250,9 +250,10 @@ pub(super) fn edited(folder: &Path) -> Result<(bool, bool), Error> {
 }
 
 /// Notes what happened to the run, with the time.
-pub(super) fn add_note(folder: &Path, text: &str) -> Result<(), Error> {
+/// A line of what is to be known of a run, in English: it is kept.
+pub(super) fn add_note(folder: &Path, text: &Text) -> Result<(), Error> {
     let path = folder.join(NOTES);
-    let line = format!("{} {}\n", facts::now(), text.replace('\n', " "));
+    let line = format!("{} {}\n", facts::now(), text.english().replace('\n', " "));
     let append = || {
         OpenOptions::new()
             .append(true)

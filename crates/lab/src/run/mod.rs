@@ -69,7 +69,7 @@ use members::Members;
 use resources::Resources;
 use serve::ServeWith;
 use visits::Visits;
-use words::statement;
+use words::{Text, statement};
 
 pub use folder::delete_run;
 pub use in_guest::{Worker, guest_format, work};
@@ -165,11 +165,8 @@ fn host(
 
 fn tell_shared(host: &Host, observer: &mut dyn Observer) {
     for SharedDisk { sets, disk } in &host.shared_disks {
-        observer.note(&format!(
-            "the members of {} lie on the same disk, {disk}: what tells them apart is not their \
-            disks",
-            sets.join(" and ")
-        ));
+        let sets = sets.join(catalogue::BETWEEN_SETS.template());
+        observer.note(&statement!(catalogue::SETS_ON_ONE_DISK, sets = sets, disk = disk));
     }
 }
 
@@ -260,7 +257,7 @@ pub fn own_arrays(plan: &Plan) -> Result<HashSet<[u8; 16]>, Error> {
 ///
 /// # Errors
 /// A refusal while the run goes on.
-pub fn end_left_behind(folder: &Path, serve_with: &ServeWith) -> Result<Vec<String>, Error> {
+pub fn end_left_behind(folder: &Path, serve_with: &ServeWith) -> Result<Vec<Text>, Error> {
     let folder = host::files::absolute(folder)?;
     // Whoever works on it holds this.
     let _record = Record::open(&folder.join(TRIALS))?;
@@ -352,8 +349,7 @@ pub fn resume(
     let mut visits =
         Visits::new((&plan, &cells), &folder, record, found, before.started, stop).of_shard(shard);
     if !changes.is_empty() {
-        let text =
-            format!("the machine had changed when the run was resumed: {}", changes.join("; "));
+        let text = statement!(catalogue::MACHINE_HAD_CHANGED, changes = changes.join("; "));
         note_in(&folder, &text, observer)?;
         visits.flag_all(Doubt::MachineChanged { changes });
     }
@@ -368,21 +364,16 @@ pub fn resume(
 ///
 /// # Errors
 /// A usage error where the plan that it goes on with is not.
-fn edited_text(folder: &Path) -> Result<Option<String>, Error> {
+fn edited_text(folder: &Path) -> Result<Option<Text>, Error> {
     let (said_edited, meant_edited) = folder::edited(folder)?;
     if meant_edited {
         return Err(Error::usage(catalogue::PLAN_EDITED).at(folder.join(PLAN).display()));
     }
-    Ok(said_edited.then(|| {
-        format!(
-            "{PLAN_TEXT} was edited after the run had begun; the run goes on with the \
-            plan that it began with ({PLAN})"
-        )
-    }))
+    Ok(said_edited.then(|| statement!(catalogue::PLAN_TEXT_EDITED, text = PLAN_TEXT, plan = PLAN)))
 }
 
 /// Keeps a note in the run's folder, and shows it.
-fn note_in(folder: &Path, note: &str, observer: &mut dyn Observer) -> Result<(), Error> {
+fn note_in(folder: &Path, note: &Text, observer: &mut dyn Observer) -> Result<(), Error> {
     folder::add_note(folder, note)?;
     observer.note(note);
     Ok(())
@@ -459,10 +450,8 @@ fn further(
 fn outcome(folder: &Path, ended: Result<RunEnd, Error>) -> Result<Outcome, Error> {
     let ended = ended.map_err(|error| {
         let kept = read(folder).map_or(0, |run| run.trials.len());
-        error.then(format!(
-            "trials that are kept: {kept}; the run can go on with: raidloom run --resume {}",
-            folder.display()
-        ))
+        let folder = folder.display();
+        error.then(statement!(catalogue::TRIALS_KEPT, count = kept, folder = folder))
     })?;
     let shard = folder::read_part(folder)?.map(|part| part.shard);
     Ok(Outcome { folder: folder.to_owned(), ended, shard, run: read(folder)? })
@@ -483,7 +472,7 @@ pub(crate) fn write(folder: &Path, plan_text: &[u8], run: &Run) -> Result<PathBu
         folder::write_steps(&folder, &run.steps)?;
     }
     for note in &run.notes {
-        folder::add_note(&folder, note)?;
+        folder::add_note(&folder, &note.into())?;
     }
     folder::write_plan(&folder, plan_text, &run.plan)?;
     Ok(folder)
@@ -509,7 +498,7 @@ pub fn read(folder: &Path) -> Result<Run, Error> {
     let bytes = folder::read_file(folder, NOTES).unwrap_or_default();
     let mut notes: Vec<String> =
         String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect();
-    notes.extend(lines.note);
+    notes.extend(lines.note.map(|note| note.english()));
     notes.extend(folder::read_part(folder)?.map(|part| part.shard.note()));
     if folder::edited(folder)?.1 {
         notes.push(format!(

@@ -19,6 +19,7 @@ use block::Node;
 use reactor::derive_seed;
 use results::MemberTraffic;
 use serve::{Client, FreshArray, Launch, LaunchedServer, ServeWith};
+use words::Text;
 
 use crate::cell::Cell;
 use crate::stacks::{Leaf, leaves};
@@ -41,7 +42,7 @@ pub(super) fn make_point(run: &Path, journal: &mut Journal) -> Result<PathBuf, E
 
 /// Ends the server that a killed run has left, if it has not ended by itself yet, and undoes what
 /// dead servers have left. Says in words what was done.
-pub(super) fn end_left_behind(serve_with: Option<&ServeWith>, run: &Path) -> Vec<String> {
+pub(super) fn end_left_behind(serve_with: Option<&ServeWith>, run: &Path) -> Vec<Text> {
     let Some(ServeWith { runtime, .. }) = serve_with else { return Vec::new() };
     if let Ok(client) = Client::connect(runtime, &server_name(run)) {
         // It knows that its run is gone, and ends in any case: this waits for it.
@@ -100,17 +101,16 @@ impl MountedExport {
     }
 
     /// What the user should know of the stack.
-    pub(super) fn notes(&self) -> Vec<String> {
+    pub(super) fn notes(&self) -> Vec<Text> {
         let attached = self.served.status.attached.iter();
         let places: Vec<String> =
-            attached.map(|attached| format!("{}: ", attached.path().display())).collect();
-        let nameless =
-            |note: &String| places.iter().fold(note.clone(), |note, place| note.replace(place, ""));
-        self.served.status.notes.iter().map(nameless).collect()
+            attached.map(|attached| attached.path().display().to_string()).collect();
+        let places: Vec<&str> = places.iter().map(String::as_str).collect();
+        self.served.status.notes.iter().map(|note| note.clone().without(&places)).collect()
     }
 
     /// A member of an array that has failed, and why.
-    pub(super) fn lost(&self) -> Option<(String, Option<String>)> {
+    pub(super) fn lost(&self) -> Option<(String, Option<Text>)> {
         let members = self.served.status().ok()?.arrays.into_iter().flat_map(|array| array.members);
         let mut failed = members.filter(|member| member.cause.is_some());
         failed.next().map(|member| (member.name.unwrap_or_default(), member.cause))

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use results::course::CourseEvent;
 use results::{Configuration, Plan, Trial};
+use words::Text;
 
 use crate::estimate::TimeLeft;
 
@@ -59,7 +60,7 @@ pub trait Observer {
         let _ = (plan, step);
     }
     /// Something the user should know.
-    fn note(&mut self, text: &str) {
+    fn note(&mut self, text: &Text) {
         let _ = text;
     }
 }

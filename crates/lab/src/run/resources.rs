@@ -12,6 +12,7 @@ use host::journal::Journal;
 use reactor::Reactor;
 use results::Doubt;
 use serve::{OpenStack, ServeWith};
+use words::Text;
 
 use super::folder::{self, MEMBERS};
 use super::in_guest::Worker;
@@ -88,7 +89,7 @@ impl<'a> Resources<'a> {
     }
 
     /// Undoes what is left of the run's own, and says in words what that was.
-    pub(super) fn undo(&mut self) -> Vec<String> {
+    pub(super) fn undo(&mut self) -> Vec<Text> {
         // A server that has died left something, which stands on what is undone here.
         let mut left = match &self.point {
             Some(_) => mounted_export::end_left_behind(self.serve_with, self.opener.folder),
@@ -129,7 +130,7 @@ impl<'a> Resources<'a> {
             time",
             kernel.version()
         );
-        folder::add_note(self.opener.folder, &note)?;
+        folder::add_note(self.opener.folder, &note.into())?;
         let is_first = self.kernels.is_empty();
         self.kernels.insert(name.to_owned(), kernel.clone());
         if is_first {
@@ -148,15 +149,15 @@ impl<'a> Resources<'a> {
                 guest, and all else that it computes nothing: the rate of what a cache answers is \
                 this assumption"
             );
-            folder::add_note(self.opener.folder, &note)?;
+            folder::add_note(self.opener.folder, &note.into())?;
         }
         Ok(())
     }
 
     /// What is to be known of every trial of a visit in real time.
-    pub(super) fn notes(&self, cell: &Cell, of_stack: &[String]) -> Vec<Doubt> {
+    pub(super) fn notes(&self, cell: &Cell, of_stack: &[Text]) -> Vec<Doubt> {
         let own = format!("{}/", self.opener.own_members().display());
-        let note = |text: &String| Doubt::Note { text: text.replace(&own, "") };
+        let note = |text: &Text| Doubt::Note { text: text.english().replace(&own, "") };
         let mut notes: Vec<Doubt> = of_stack.iter().map(note).collect();
         if cell.record.modelled {
             notes.push(Doubt::PacedModel);

@@ -89,7 +89,8 @@ impl OpenedTarget<'_> {
             OpenedTarget::Folder(attached) => attached.lost()?,
             OpenedTarget::Existing(_) => return None,
         };
-        Some(format!("{name}: it has failed while it was measured ({})", cause?))
+        let cause = cause?.english();
+        Some(format!("{name}: it has failed while it was measured ({cause})"))
     }
 }
 

@@ -17,11 +17,13 @@ use reactor::{Reactor, derive_seed};
 use results::course::{self, Course, CourseEvent};
 use results::safety;
 use results::{Clock, Configuration, Doubt, Host, Plan, Run, Trial, cell_id};
+use words::{Text, statement};
 
 use super::folder;
 use super::observer::{Observer, Progress};
 use super::workload_result::{VisitFailure, WorkloadResult};
 use super::write_tally::{add_written, prepared_for};
+use crate::catalogue;
 use crate::cell::Cell;
 use crate::estimate::{Estimate, Kind, Pace, Task};
 use crate::order::{self, Turn};
@@ -220,8 +222,7 @@ impl<'a> Visits<'a> {
     /// Says that no further trial is made, if the budget is spent.
     pub(super) fn stops_at_budget(&mut self, observer: &mut dyn Observer) -> Result<bool, Error> {
         let Some(spent) = self.spent() else { return Ok(false) };
-        let note =
-            format!("stopped at its budget: {spent}; --resume goes on with another --budget");
+        let note = statement!(catalogue::STOPPED_AT_BUDGET, spent = spent);
         self.write_spent()?;
         self.note(&note, observer)?;
         Ok(true)
@@ -236,7 +237,7 @@ impl<'a> Visits<'a> {
     }
 
     /// Writes something into the run's folder that its reader should know, and tells it.
-    pub(super) fn note(&self, note: &str, observer: &mut dyn Observer) -> Result<(), Error> {
+    pub(super) fn note(&self, note: &Text, observer: &mut dyn Observer) -> Result<(), Error> {
         folder::add_note(self.folder, note)?;
         observer.note(note);
         Ok(())
@@ -342,17 +343,18 @@ impl<'a> Visits<'a> {
     }
 
     /// What of the budget is spent, if anything is.
-    fn spent(&self) -> Option<String> {
+    fn spent(&self) -> Option<Text> {
         let budget = self.course().budget();
         let spent = self.spent_before() + self.begun.elapsed();
         if let Some(seconds) = budget.time_seconds.filter(|limit| spent.as_secs_f64() >= *limit) {
-            return Some(format!("{seconds:.0} s of time are spent"));
+            return Some(statement!(catalogue::TIME_SPENT, seconds = format!("{seconds:.0}")));
         }
         let limit = budget.written_bytes_per_member?;
         let (member, bytes) = self.written.iter().max_by_key(|(_, bytes)| **bytes)?;
-        let shown = stack::size::text;
-        (*bytes >= limit)
-            .then(|| format!("{} of {} were written to {member}", shown(*bytes), shown(limit)))
+        (*bytes >= limit).then(|| {
+            let [bytes, limit] = [*bytes, limit].map(stack::size::text);
+            statement!(catalogue::BYTES_SPENT, bytes = bytes, limit = limit, member = member)
+        })
     }
 
     /// Whether no further trial is to be made, because the budget is spent.

@@ -265,8 +265,8 @@ fn loop_devices_over_files_of_one_disk_lie_on_that_disk() {
 struct Notes(Vec<String>);
 
 impl Observer for Notes {
-    fn note(&mut self, text: &str) {
-        self.0.push(text.to_owned());
+    fn note(&mut self, text: &words::Text) {
+        self.0.push(text.english());
     }
 }
 

@@ -126,7 +126,7 @@ fn the_newer_valid_copy_is_taken_and_a_damaged_one_is_named() {
     let good = header(512, 0);
     let note = |bytes: &[u8]| {
         let header = LuksHeader::read_from(&holding(bytes)).expect("a header");
-        header.note().map(str::to_owned)
+        header.note().map(ToString::to_string)
     };
     assert_eq!(note(&good), None);
     for (which, at) in [("first", 9000), ("first", 0), ("second", COPY), ("second", COPY + 5000)] {

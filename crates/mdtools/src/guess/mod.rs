@@ -42,8 +42,10 @@ use array::md::{Layout, Level, data_offset_sectors};
 use array::{Raid0Layout, geometry};
 use block::Node;
 use reactor::Random;
+use words::{Message, Text, statement};
 
 use crate::MemberSource;
+use crate::catalogue;
 
 use evidence::Tally;
 pub use evidence::{Evidence, Proof};
@@ -158,7 +160,7 @@ pub struct Guesses {
     /// How many of them are as good as the first.
     pub equal: usize,
     /// What can be said besides, one line each.
-    pub notes: Vec<String>,
+    pub notes: Vec<Text>,
     /// How many places were looked at whose contents could tell something.
     pub samples: usize,
     /// What was read, in bytes, samples not counted.
@@ -425,42 +427,25 @@ impl Relations {
             .collect()
     }
 
-    fn notes(&self) -> Vec<String> {
-        let share = |fit: Fit| format!("{} of {}", fit.fits, fit.of);
+    fn notes(&self) -> Vec<Text> {
+        let of = |message: Message, fit: Fit| statement!(message, fits = fit.fits, of = fit.of);
         let mut notes = Vec::new();
         if self.equal.holds() && self.count - self.absent >= 2 {
-            notes.push(format!("all members hold the same in {} places: raid1", share(self.equal)));
+            notes.push(of(catalogue::ALL_HOLD_THE_SAME, self.equal));
         } else if self.sum.holds() {
-            notes.push(format!(
-                "all members add up to zero in {} places: raid4 or raid5, or copies side by side",
-                share(self.sum)
-            ));
+            notes.push(of(catalogue::ALL_ADD_UP, self.sum));
         } else if self.weighted.holds() && self.count >= 4 {
-            notes.push(format!(
-                "all members but one add up to zero in {} places: P and Q of raid6, or raid5 and a \
-                 member that does not go with it",
-                share(self.weighted)
-            ));
+            notes.push(of(catalogue::ALL_BUT_ONE_ADD_UP, self.weighted));
         } else if self.equal.of < 4 {
-            notes.push(
-                "hardly anything is stored on these members: there is little to tell from"
-                    .to_owned(),
-            );
+            notes.push(catalogue::HARDLY_ANYTHING_STORED.into());
         } else if self.absent == 0 {
-            notes.push("the members show no parity".to_owned());
+            notes.push(catalogue::NO_PARITY_SHOWN.into());
         }
         if self.absent == 1 && self.present_sum.holds() && !self.equal.holds() {
-            notes.push(format!(
-                "without the missing member the others add up to zero in {} places: it held Q, or \
-                does not belong to them",
-                share(self.present_sum)
-            ));
+            notes.push(of(catalogue::OTHERS_ADD_UP, self.present_sum));
         }
         if self.absent > 1 {
-            notes.push(format!(
-                "{} members are missing: without them no parity can be checked",
-                self.absent
-            ));
+            notes.push(statement!(catalogue::NO_PARITY_WITHOUT, count = self.absent));
         }
         notes
     }

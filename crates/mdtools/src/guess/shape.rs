@@ -7,7 +7,10 @@ use array::geometry::{Linear, Parity, ParityLayout, Raid0, Raid10, Row};
 use array::md::{Layout, Level};
 use block::{Node, size_text};
 
+use words::{Text, statement};
+
 use super::SECTOR_BYTES;
+use crate::catalogue;
 
 /// Level, layout, chunk and place of the data: everything but the order of the members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,20 +68,31 @@ impl Shape {
     }
 }
 
+impl From<&Shape> for Text {
+    fn from(shape: &Shape) -> Text {
+        let mut text = Text::from(shape.level.to_string());
+        if shape.layout != Layout::Plain {
+            text = text.and(format_args!(" {}", shape.layout));
+        }
+        if shape.chunk_bytes > 0 {
+            text =
+                text.and(statement!(catalogue::SHAPE_CHUNK, size = size_text(shape.chunk_bytes)));
+        }
+        let offset = size_text(shape.data_offset_bytes);
+        text = text.and(statement!(catalogue::SHAPE_DATA_FROM, offset = offset));
+        match shape.below {
+            Some(below) => {
+                let (shape, count) = (Text::from(&below.shape()), below.members);
+                text.and(statement!(catalogue::SHAPE_EACH_MEMBER, shape = shape, count = count))
+            }
+            None => text,
+        }
+    }
+}
+
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.level)?;
-        if self.layout != Layout::Plain {
-            write!(f, " {}", self.layout)?;
-        }
-        if self.chunk_bytes > 0 {
-            write!(f, ", chunk {}", size_text(self.chunk_bytes))?;
-        }
-        write!(f, ", data from {}", size_text(self.data_offset_bytes))?;
-        match self.below {
-            Some(below) => write!(f, ", each member {} of {}", below.shape(), below.members),
-            None => Ok(()),
-        }
+        write!(f, "{}", Text::from(self))
     }
 }
 

@@ -50,7 +50,7 @@ pub struct RescuedArray {
     /// Its name; `None` where no superblock tells it.
     pub name: Option<String>,
     /// Level, layout, chunk and the like.
-    pub shape: String,
+    pub shape: Text,
     /// Its size in bytes, where it can be told.
     pub size_bytes: Option<u64>,
     /// Its places, and what else says that it is of this array.
@@ -297,7 +297,7 @@ impl Search<'_> {
                 let text = statement!(
                     catalogue::ITS_SUPERBLOCK_DAMAGED,
                     version = version.to_string(),
-                    problem = problem.to_string()
+                    problem = problem
                 );
                 Some((examined.source, text))
             })
@@ -397,8 +397,11 @@ impl Search<'_> {
             let mut array = RescuedArray {
                 name: None,
                 shape: match offset_bytes {
-                    0 => "one drive".to_owned(),
-                    _ => format!("one drive, data from {} on", block::size_text(offset_bytes)),
+                    0 => catalogue::SHAPE_ONE_DRIVE.into(),
+                    _ => {
+                        let offset = block::size_text(offset_bytes);
+                        statement!(catalogue::ONE_DRIVE_FROM, offset = offset)
+                    }
                 },
                 size_bytes: None,
                 members: vec![RescuedMember {
@@ -485,7 +488,7 @@ fn array_of(found: &Guesses, places: &[Place]) -> RescuedArray {
     });
     RescuedArray {
         name: None,
-        shape: best.shape.to_string(),
+        shape: (&best.shape).into(),
         size_bytes: Some(best.size_bytes),
         members: list,
         way: Ok(OpeningWay { stack, losses, holds: None }),
@@ -507,17 +510,19 @@ fn by_superblocks(group: &Group) -> RescuedArray {
     let shape = |superblock: &Superblock, disks: usize| {
         let layout = superblock.layout().to_string();
         let chunk = u64::from(superblock.chunk_sectors) * SECTOR_BYTES;
+        let level = superblock.level.to_string();
+        let version = group.candidates[0].version.to_string();
         let words = [
-            format!("{} of {disks}", superblock.level),
-            if superblock.layout() == Layout::Plain { String::new() } else { layout },
+            statement!(catalogue::LEVEL_OF, level = level, count = disks),
+            if superblock.layout() == Layout::Plain { Text::default() } else { layout.into() },
             if chunk > 0 {
-                format!("chunks of {}", block::size_text(chunk))
+                statement!(catalogue::CHUNKS_OF, size = block::size_text(chunk))
             } else {
-                String::new()
+                Text::default()
             },
-            format!("version {}", group.candidates[0].version),
+            statement!(catalogue::OF_VERSION, version = version),
         ];
-        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
+        Text::joined(words.into_iter().filter(|word| !word.is_empty()), ", ")
     };
     let disks = assembly.as_ref().map_or(first.raid_disks as usize, |all| all.slots.len());
     let members = match &assembly {

@@ -109,11 +109,11 @@ impl Groups {
         let (groups, what, why) = match self {
             Groups::Mirrors(classes) => (
                 classes.iter().map(|class| class.members.clone()).collect(),
-                "mirrors",
+                catalogue::OVER_MIRRORS,
                 catalogue::ONLY_MIRRORS,
             ),
-            Groups::WithP(groups) => (groups.clone(), "arrays of level 5", catalogue::ONLY_P),
-            Groups::WithQ(groups) => (groups.clone(), "arrays of level 6", catalogue::ONLY_Q),
+            Groups::WithP(groups) => (groups.clone(), catalogue::OVER_LEVEL_5, catalogue::ONLY_P),
+            Groups::WithQ(groups) => (groups.clone(), catalogue::OVER_LEVEL_6, catalogue::ONLY_Q),
         };
         let groups: Vec<Vec<usize>> = groups;
         let texts = groups.iter().map(|group| {
@@ -131,7 +131,7 @@ impl Groups {
         };
         let array = RescuedArray {
             name: None,
-            shape: format!("an array over {} {what}", groups.len()),
+            shape: statement!(what, count = groups.len()),
             size_bytes: None,
             members: groups.iter().enumerate().flat_map(member).collect(),
             way: Err(vec![reason]),
@@ -233,7 +233,7 @@ impl Search<'_> {
                 }
             }
         }
-        array.shape = format!("{} over mirrors", array.shape);
+        array.shape = statement!(catalogue::SHAPE_OVER_MIRRORS, shape = array.shape);
         Some((array, sources.to_vec()))
     }
 
@@ -310,7 +310,7 @@ impl Search<'_> {
         if let Ok(way) = &mut array.way {
             way.losses.extend(ways.iter().flat_map(|below| below.losses.clone()));
         }
-        array.shape = format!("{} over arrays", array.shape);
+        array.shape = statement!(catalogue::SHAPE_OVER_ARRAYS, shape = array.shape);
         self.look_into(&mut array);
         // What is alike and no more are two arrays.
         let holds = array.way.as_ref().is_ok_and(|way| way.holds.is_some());

@@ -13,6 +13,7 @@ use host::guard::{Access, Consent, Guard};
 use mdtools::{ArrayCondition, ArrayStatus, AssemblyOptions, Create, MemberSource, MemberState};
 use reactor::Random;
 use stack::{BuildContext, Stack};
+use words::Text;
 
 const SEED: u64 = 0x6172_7261_7973;
 const MEMBER_BYTES: u64 = 3 << 20;
@@ -401,7 +402,8 @@ fn an_old_copy_of_a_member_is_left_out_untouched_and_never_mixed_in() {
                 "{level} {layout}"
             );
             assert!(status.is_readable && status.is_writable);
-            let says_why = |note: &String| {
+            let says_why = |note: &Text| {
+                let note = note.english();
                 note.contains("m1: is stale: ")
                     && (!by_md || note.contains("s before") && note.contains("(utime)"))
             };
@@ -416,7 +418,7 @@ fn an_old_copy_of_a_member_is_left_out_untouched_and_never_mixed_in() {
                 let (is_new, notes) = read(&text, read_only);
                 assert!(is_new, "{level} {layout}, by md {by_md}");
                 assert!(
-                    notes.iter().any(|note| note.contains("m1")
+                    notes.iter().map(Text::english).any(|note| note.contains("m1")
                         && note.contains("is stale")
                         && note.contains("nothing is written to it: `raidloom array add`")),
                     "{notes:?}"
@@ -880,7 +882,7 @@ fn the_status_of_what_does_not_run_is_what_superblocks_say() {
         (ArrayCondition::Degraded, "[UUU__]", 9)
     );
     assert_eq!(status.members[4].rebuilt_bytes, Some(1 << 20));
-    assert!(status.notes[0].contains("is stale"), "{status:?}");
+    assert!(status.notes[0].english().contains("is stale"), "{status:?}");
     let action = status.action("t").expect("something to do");
     assert!(
         action.starts_with("bring the stale member up to date when it runs: raidloom array add t "),

@@ -681,6 +681,18 @@ words::catalogue! {
     CHOICE_DAYS: "{time} days", "{time} 日";
     CHOICE_OPEN_WRITES: "writes of drives with shingles, which are not modelled", "瓦記録ドライブの書き込み(モデル化していない)";
     CHOICE_NOTHING_OPEN: "nothing that was asked", "質問の範囲では特になし";
+    // What there is to know of a comparison.
+    ONE_CONFIGURATION_EACH: "each run has one configuration: {second} is compared with {first}",
+        "どちらの測定も構成は 1 つです: {second} を {first} と比較します";
+    MODELLED_AND_MEASURED: "modelled figures are not compared with measured ones",
+        "モデルの値と実測値は比較しません";
+    CELLS_MISSING: "{cells} cells of the first run have no figures in both",
+        "1 つ目の測定の {cells} セルは、両方に値がそろっていません";
+    CELLS_WITH_FEW_TRIALS: "{cells} cells have too few trials that vote for a word, and cannot fail a limit: {least} on each side are the fewest",
+        "{cells} セルは判定に使える試行が足りず、限度の判定もできません(片方につき {least} 試行以上が必要)";
+    NOT_INTERLEAVED: "the runs were not interleaved: what changed on the machine between them cannot be told from a difference",
+        "2 つの測定は交互に行われていないため、その間のマシンの変化と構成の差を区別できません";
+    LESS_THAN_ONE_PERCENT: "less than 1 %", "1 % 未満";
     CHOICE_OR: "or", "または";
     CHOICE_DO: "do it", "作成";
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::ComparisonNote;
 use crate::analysis::shown_trials;
 use crate::claim::{
     self, Answer, Claim, Decision, ErrorScope, Estimate, Family, Invalid, LEVEL, Quantiles,
@@ -113,7 +114,7 @@ impl<'a> BothRuns<'a> {
 
     /// Every metric that a cell has in both runs, the judged one first, and how many cells of the
     /// first have no figures in both.
-    pub(super) fn metrics(&self, notes: &mut Vec<String>) -> (Vec<MetricVoices>, usize) {
+    pub(super) fn metrics(&self, notes: &mut Vec<ComparisonNote>) -> (Vec<MetricVoices>, usize) {
         let [first, second] = self.runs;
         let (mut found, mut missing) = (Vec::new(), 0);
         for (own, configuration) in first.plan.configurations.iter().enumerate() {
@@ -130,10 +131,8 @@ impl<'a> BothRuns<'a> {
                     continue;
                 };
                 if second.plan.configurations[other].clock != configuration.clock {
-                    notes.push(format!(
-                        "{}: modelled figures are not compared with measured ones",
-                        label(configuration)
-                    ));
+                    let configuration = label(configuration);
+                    notes.push(ComparisonNote::ModelledAndMeasured { configuration });
                     break;
                 }
                 let cells = [(own, index), (other, known)];

@@ -69,6 +69,40 @@ pub struct Summary {
     pub no_answer: usize,
 }
 
+/// What the reader of a comparison should know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "note", rename_all = "snake_case")]
+pub enum ComparisonNote {
+    /// Each run has one configuration, and they are not the same.
+    OneConfigurationEach {
+        /// That of the first run.
+        first: String,
+        /// That of the second run, which is compared with it.
+        second: String,
+    },
+    /// Figures of a configuration are modelled in one run and measured in the other, and are not
+    /// compared.
+    ModelledAndMeasured {
+        /// The configuration.
+        configuration: String,
+    },
+    /// Cells of the first run have no figures in both.
+    CellsMissing {
+        /// How many.
+        cells: usize,
+    },
+    /// Cells have too few trials that vote: they have no answer, and cannot fail a limit.
+    TooFewTrials {
+        /// How many.
+        cells: usize,
+        /// The fewest trials on each side.
+        least: usize,
+    },
+    /// The runs were measured one after the other: what changed on the machine between them cannot
+    /// be told from a difference.
+    NotInterleaved,
+}
+
 /// What two runs have in common, and how it changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Changes {
@@ -87,7 +121,7 @@ pub struct Changes {
     /// What is not the same although figures depend on it.
     pub differing: Vec<RunDifference>,
     /// What the reader should know.
-    pub notes: Vec<String>,
+    pub notes: Vec<ComparisonNote>,
     /// How many looks share the level of a limit, of one run against its own baseline; 0 for two
     /// runs.
     #[serde(skip)]
@@ -273,11 +307,8 @@ pub fn compare(first: &Run, second: &Run, margin: f64, beside: Option<&Reference
         .then(|| (&first.plan.configurations[0], &second.plan.configurations[0]))
         .filter(|(first, second)| first.id != second.id);
     if let Some((before, after)) = alone {
-        changes.notes.push(format!(
-            "each run has one configuration: {} is compared with {}",
-            label(after),
-            label(before)
-        ));
+        let (first, second) = (label(before), label(after));
+        changes.notes.push(ComparisonNote::OneConfigurationEach { first, second });
     }
     let both = BothRuns::new([first, second], alone.is_some(), beside);
     let (found, missing) = both.metrics(&mut changes.notes);
@@ -293,14 +324,11 @@ pub fn compare(first: &Run, second: &Run, margin: f64, beside: Option<&Reference
         changes.common_shift = common_shift(&changes.cells);
     }
     if missing > 0 {
-        changes.notes.push(format!("{missing} cells of the first run have no figures in both"));
+        changes.notes.push(ComparisonNote::CellsMissing { cells: missing });
     }
     let few = changes.cells.iter().filter(|cell| cell.judged && cell.estimate.is_none()).count();
     if few > 0 {
-        changes.notes.push(format!(
-            "{few} cells have too few trials that vote for a word, and cannot fail a limit: \
-            {TRIALS_MIN} on each side are the fewest"
-        ));
+        changes.notes.push(ComparisonNote::TooFewTrials { cells: few, least: TRIALS_MIN });
     }
     let measured = first
         .plan
@@ -308,11 +336,7 @@ pub fn compare(first: &Run, second: &Run, margin: f64, beside: Option<&Reference
         .iter()
         .any(|configuration| configuration.clock == crate::types::Clock::Wall);
     if measured && !changes.cells.is_empty() {
-        changes.notes.push(
-            "the runs were not interleaved: what changed on the machine between them cannot \
-                be told from a difference"
-                .to_owned(),
-        );
+        changes.notes.push(ComparisonNote::NotInterleaved);
     }
     changes.summary = counted(&changes.cells);
     changes

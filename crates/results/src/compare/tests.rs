@@ -98,7 +98,7 @@ fn the_same_cells_are_compared_and_the_word_is_about_the_second() {
     );
     assert_eq!(cell.claim.answer, Answer::Ahead);
     assert_eq!(changes.summary, Summary { faster: 1, ..Summary::default() });
-    assert!(changes.notes.iter().any(|note| note.contains("not interleaved")));
+    assert!(changes.notes.contains(&ComparisonNote::NotInterleaved));
     let back = compare(&after, &before, 0.02, None);
     assert_eq!(back.cells[0].claim.answer, Answer::Behind);
     let same = compare(&before, &before, 0.02, None);
@@ -131,7 +131,8 @@ fn three_trials_a_side_fail_nothing() {
     let judged = changes.judge(&[limit("throughput", true, -0.05)]);
     let few = Insensitivity::FewTrials { voting: 3, least: TRIALS_MIN, reason: None };
     assert_eq!((judged.passed, judged.blind), (vec![], vec![(0, 0, few)]));
-    assert!(changes.notes.iter().any(|note| note.contains("cannot fail")), "{:?}", changes.notes);
+    let few = ComparisonNote::TooFewTrials { cells: 1, least: TRIALS_MIN };
+    assert!(changes.notes.contains(&few), "{:?}", changes.notes);
 }
 
 /// "A blind gate passes": a percentile that wants more requests than trials make says so, and does
@@ -236,11 +237,14 @@ fn what_differs_is_named() {
 fn runs_of_one_configuration_each_are_compared_by_workload_and_clocks_are_kept_apart() {
     let (one, other) = (run("4KiB", &[100.0], Clock::Wall), run("8KiB", &[150.0], Clock::Wall));
     let changes = compare(&one, &other, 0.02, None);
-    assert!(changes.notes[0].contains("8KiB is compared with 4KiB"), "{:?}", changes.notes);
+    let [first, second] = ["4KiB", "8KiB"].map(str::to_owned);
+    assert_eq!(changes.notes[0], ComparisonNote::OneConfigurationEach { first, second });
     let claim = &changes.cells[0].claim;
     assert!((claim.ratio - 1.5).abs() < 1e-12 && claim.answer == Answer::Open);
     let modelled = compare(&one, &run("4KiB", &[100.0], Clock::Virtual), 0.02, None);
-    assert!(modelled.cells.is_empty() && modelled.notes[0].contains("modelled"));
+    let is_told =
+        |note: &ComparisonNote| matches!(note, ComparisonNote::ModelledAndMeasured { .. });
+    assert!(modelled.cells.is_empty() && is_told(&modelled.notes[0]), "{:?}", modelled.notes);
 }
 
 /// The interval of one cell misses the truth as seldom as it says, also with unequal counts.

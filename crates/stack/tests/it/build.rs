@@ -228,7 +228,7 @@ fn members_are_counted_from_left_to_right() {
 fn ambiguous_units_are_noted_once() {
     let stack = build("raid0(chunk=64K, ram:1M, ram:1M)").expect("a stack");
     assert_eq!(stack.notes.len(), 2, "{:?}", stack.notes);
-    assert!(stack.notes[0].starts_with("1M was taken as 1MiB"), "{:?}", stack.notes);
+    assert!(stack.notes[0].english().starts_with("1M was taken as 1MiB"), "{:?}", stack.notes);
 }
 
 #[test]

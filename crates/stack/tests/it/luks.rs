@@ -69,7 +69,11 @@ fn a_container_is_a_device_that_others_read_back() {
         assert_eq!(info.discard != DiscardSupport::None, text.contains("discard"), "{text}");
         let described = stack.device.describe().to_string();
         assert!(described.contains(&format!("passphrase_file={}", folder.path().display())));
-        assert!(stack.notes.iter().all(|note| !note.contains("passphrase")), "{:?}", stack.notes);
+        assert!(
+            stack.notes.iter().all(|note| !note.english().contains("passphrase")),
+            "{:?}",
+            stack.notes
+        );
         let reactor = Reactor::wall().unwrap();
         let bytes: Vec<u8> = (0..SIZE).map(|at| (at / 512) as u8).collect();
         let mut channel = Blocking::open(&*stack.device, &reactor).unwrap();
@@ -117,7 +121,11 @@ fn a_passphrase_that_others_may_read_is_told_of() {
     let key = folder.path().join("key");
     fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
     let stack = build(&text(folder.path(), "luks(passphrase_file=@key, @disk)")).expect("a stack");
-    assert!(stack.notes.iter().any(|note| note.contains("chmod 600")), "{:?}", stack.notes);
+    assert!(
+        stack.notes.iter().any(|note| note.english().contains("chmod 600")),
+        "{:?}",
+        stack.notes
+    );
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn a_cache_over_files_is_warm_when_nobody_wrote_and_never_stale_when_somebody_di
             let stack = build(&text).expect("a cache");
             assert_eq!(used(&stack), 0, "{text}: byte {place}");
             assert!(
-                stack.notes.iter().any(|note| note.contains("begins empty")),
+                stack.notes.iter().any(|note| note.english().contains("begins empty")),
                 "{:?}",
                 stack.notes
             );

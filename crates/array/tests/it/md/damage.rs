@@ -493,7 +493,7 @@ fn members_of_a_crash_are_no_old_copies() {
         assemble(&members, AssembleOptions::default()).expect("there are usable members");
     assert_eq!((&assembly.start, assembly.slots_text().as_str()), (&Startability::Ready, "[UUU]"));
     assert!(
-        assembly.notes[0].contains("m0: it was last updated 60 s before m1 (utime)"),
+        assembly.notes[0].english().contains("m0: it was last updated 60 s before m1 (utime)"),
         "{:?}",
         assembly.notes
     );

@@ -12,10 +12,13 @@ mod run;
 use std::fmt;
 use std::time::Duration;
 
+use words::{Text, statement};
+
 pub use content::{BlockContents, Data, Verify};
 pub use run::{View, prepare, read_back, run};
 
 use crate::load::Direction;
+use crate::suite::catalogue;
 
 /// How the places of a row's requests follow one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -107,26 +110,41 @@ impl Row {
         if kib.is_multiple_of(1024) { format!("{}M", kib >> 10) } else { format!("{kib}K") }
     }
 
-    /// What it does, in words.
+    /// What it does, in a sentence; through the page cache, or past it.
     #[must_use]
-    pub fn what(&self) -> String {
-        let places = if self.order == Order::Sequential { "adjacent" } else { "randomly placed" };
-        let way = match self.way {
-            AccessKind::Read => "reads".to_owned(),
-            AccessKind::Write => "writes".to_owned(),
+    pub fn what(&self, is_buffered: bool) -> Text {
+        let places = match self.order {
+            Order::Sequential => catalogue::ADJACENT,
+            Order::Random => catalogue::RANDOMLY_PLACED,
+        };
+        let way: Text = match self.way {
+            AccessKind::Read => catalogue::ROW_READS.into(),
+            AccessKind::Write => catalogue::ROW_WRITES.into(),
             AccessKind::Mix { read_percent } => {
-                format!("reads and writes, {read_percent} to {} by number,", 100 - read_percent)
+                let (reads, writes) = (read_percent, 100 - read_percent);
+                statement!(catalogue::ROW_MIXED, reads = reads, writes = writes)
             }
         };
         let unit = if self.request_bytes >= 1 << 20 { "MiB" } else { "KiB" };
         let size = self.size_text();
-        let outstanding = match (self.queues, self.threads) {
-            (1, 1) => "one at a time".to_owned(),
-            (queues, 1) => format!("{queues} outstanding"),
-            (queues, threads) => format!("{queues} outstanding in each of {threads} threads"),
+        let size = format!("{} {unit}", &size[..size.len() - 1]);
+        let outstanding: Text = match (self.queues, self.threads) {
+            (1, 1) => catalogue::ONE_AT_A_TIME.into(),
+            (queues, 1) => statement!(catalogue::OUTSTANDING, depth = queues),
+            (queues, threads) => {
+                statement!(catalogue::OUTSTANDING_IN_EACH, depth = queues, threads = threads)
+            }
         };
-        let end = if self.way.writes() { ", then a flush" } else { "" };
-        format!("{places} {way} of {} {unit}, {outstanding}{end}", &size[..size.len() - 1])
+        let flush = catalogue::THEN_A_FLUSH;
+        statement!(
+            catalogue::ROW_DOES,
+            places = places,
+            way = way,
+            size = size,
+            outstanding = outstanding,
+            end = if self.way.writes() { Text::from(flush) } else { Text::default() },
+            cache = if is_buffered { catalogue::THROUGH_CACHE } else { catalogue::PAST_CACHE },
+        )
     }
 
     pub(super) const fn new(

@@ -25,11 +25,13 @@ use std::time::Duration;
 
 use block::{Error, ErrorKind};
 use results::{BetterDirection, Group};
+use words::Message;
 
 use super::definition::{Kind, Rows, Setting, Settings, Suite, Target, TargetKind, Value};
 use super::folder::WorkFolder;
 use super::phase::Phase;
 use super::session::{AfterPhase, Session};
+use crate::suite::catalogue;
 use files::Order;
 pub use options::{Links, Options, Style};
 use work::{Job, Passes};
@@ -242,69 +244,24 @@ impl BonniePhase {
     }
 
     /// What is done, which is where the two versions differ.
-    fn what(self, old: bool) -> &'static str {
+    fn what(self, old: bool) -> Message {
         match self {
-            BonniePhase::CharacterWrite if old => {
-                "The file is made and written a character at a time through a buffer of 4096 \
-                bytes, as putc() does."
-            }
-            BonniePhase::CharacterWrite => {
-                "The file is made and its first 3MiB are written by one call for every byte; then \
-                it is synced."
-            }
-            BonniePhase::BlockWrite if old => {
-                "The file is removed, made anew and written by one call for each chunk, in pieces \
-                of 1GiB."
-            }
-            BonniePhase::BlockWrite => {
-                "The file is removed, made anew and written by one call for each chunk; then it is \
-                synced."
-            }
-            BonniePhase::Rewrite => {
-                "Each chunk is read, changed in one byte, gone back over with lseek() and written. \
-                The rate counts the file once."
-            }
-            BonniePhase::CharacterRead if old => {
-                "The file is read a character at a time through a buffer of 4096 bytes, as getc() \
-                does."
-            }
-            BonniePhase::CharacterRead => {
-                "The first 3MiB of the file are read by one call for every byte."
-            }
-            BonniePhase::BlockRead => {
-                "The file is read from its beginning by one call for each chunk."
-            }
-            BonniePhase::Seeks if old => {
-                "Three seekers at the same time take one of 8192 tickets after the other: seek to \
-                a random chunk and read it. Each seeker \
-                 changes and rewrites the first and then every tenth of its chunks."
-            }
-            BonniePhase::Seeks => {
-                "Five seekers at the same time take one of 8192 tickets after the other: seek to a \
-                random chunk and read it. One ticket of \
-                 ten also changes the chunk and rewrites it."
-            }
-            BonniePhase::Create(Order::Sequential) => {
-                "Files are made whose names ascend: a number, then up to twelve random letters."
-            }
-            BonniePhase::Stat(Order::Sequential) => {
-                "The files are looked at in the order in which the folder lists them; those with \
-                content are read."
-            }
-            BonniePhase::Delete(Order::Sequential) => {
-                "The files are deleted in the order in which the folder lists them, then their \
-                folders."
-            }
-            BonniePhase::Create(Order::Random) => {
-                "Files are made whose names do not ascend: up to twelve random letters, then a \
-                number."
-            }
-            BonniePhase::Stat(Order::Random) => {
-                "The files are looked at in random order; those with content are read."
-            }
-            BonniePhase::Delete(Order::Random) => {
-                "The files are deleted in random order, then their folders."
-            }
+            BonniePhase::CharacterWrite if old => catalogue::CHARACTERS_PUT,
+            BonniePhase::CharacterWrite => catalogue::CHARACTERS_WRITTEN,
+            BonniePhase::BlockWrite if old => catalogue::CHUNKS_WRITTEN_IN_PIECES,
+            BonniePhase::BlockWrite => catalogue::CHUNKS_WRITTEN,
+            BonniePhase::Rewrite => catalogue::CHUNKS_REWRITTEN,
+            BonniePhase::CharacterRead if old => catalogue::CHARACTERS_GOT,
+            BonniePhase::CharacterRead => catalogue::CHARACTERS_READ,
+            BonniePhase::BlockRead => catalogue::CHUNKS_READ,
+            BonniePhase::Seeks if old => catalogue::THREE_SEEKERS,
+            BonniePhase::Seeks => catalogue::FIVE_SEEKERS,
+            BonniePhase::Create(Order::Sequential) => catalogue::NAMES_ASCEND,
+            BonniePhase::Stat(Order::Sequential) => catalogue::LOOKED_AT_IN_ORDER,
+            BonniePhase::Delete(Order::Sequential) => catalogue::DELETED_IN_ORDER,
+            BonniePhase::Create(Order::Random) => catalogue::NAMES_DO_NOT_ASCEND,
+            BonniePhase::Stat(Order::Random) => catalogue::LOOKED_AT_RANDOMLY,
+            BonniePhase::Delete(Order::Random) => catalogue::DELETED_RANDOMLY,
         }
     }
 

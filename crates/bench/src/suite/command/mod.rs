@@ -140,7 +140,7 @@ fn phases(wanted: &FigureList) -> Vec<Phase> {
     if rows.is_empty() {
         return vec![Phase {
             name: "wall time".to_owned(),
-            what: "The command, until it ends; durable when all is written out.".into(),
+            what: catalogue::COMMAND_UNTIL_END.into(),
             group: Group::Files,
             metric: "elapsed_seconds".into(),
             better: BetterDirection::Lower,
@@ -151,7 +151,7 @@ fn phases(wanted: &FigureList) -> Vec<Phase> {
     }
     let phase = |figure: figures::Figure| Phase {
         name: figure.row,
-        what: format!("The figure {} in the command's output.", figure.metric).into(),
+        what: statement!(catalogue::FIGURE_IN_OUTPUT, metric = &figure.metric),
         group: Group::Files,
         metric: figure.metric.into(),
         better: figure.better,

@@ -29,6 +29,7 @@ use super::row::WorkDone;
 use super::session::{AfterPhase, Session};
 use crate::latency::Latency;
 use crate::pattern::{self, SECTOR_BYTES};
+use crate::suite::catalogue;
 
 /// Name of the suite.
 pub const NAME: &str = "copy";
@@ -109,19 +110,9 @@ impl CopyPhase {
 
     fn phase(self) -> Phase {
         let (name, what, metric) = match self {
-            CopyPhase::Write => (
-                "write",
-                "Each file is made in its folder and written.",
-                "throughput_bytes_per_second",
-            ),
-            CopyPhase::Read => (
-                "read",
-                "Each file is opened, read and compared with what was written, in the same order.",
-                "throughput_bytes_per_second",
-            ),
-            CopyPhase::Delete => {
-                ("delete", "Each file is deleted, then the folders.", "io_per_second")
-            }
+            CopyPhase::Write => ("write", catalogue::FILES_ARE_MADE, "throughput_bytes_per_second"),
+            CopyPhase::Read => ("read", catalogue::FILES_ARE_READ, "throughput_bytes_per_second"),
+            CopyPhase::Delete => ("delete", catalogue::FILES_ARE_DELETED, "io_per_second"),
         };
         Phase {
             name: name.into(),

@@ -167,13 +167,10 @@ pub(super) fn phase(row: &Row, buffered: bool) -> Phase {
         (_, Order::Sequential) => Group::Sequential,
         (_, Order::Random) => Group::Random,
     };
-    let what = row.what();
-    let first = what.chars().take(1).flat_map(char::to_uppercase).collect::<String>();
-    let way = if buffered { "through the page cache" } else { "past the page cache" };
     Phase {
         name: if buffered { format!("{} buffered", row.name()) } else { row.name() },
         buffered_of: buffered.then(|| row.name()),
-        what: format!("{first}{}; {way}.", &what[1..]).into(),
+        what: row.what(buffered),
         group,
         metric: "throughput_bytes_per_second".into(),
         better: BetterDirection::Higher,

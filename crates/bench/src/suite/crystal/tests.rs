@@ -66,8 +66,10 @@ fn the_profiles_have_the_rows_of_the_originals_in_their_order() {
 #[test]
 fn rows_say_what_they_do() {
     let rows = Profile::EightNvme.rows(Some(70));
-    let what =
-        |name: &str| rows.iter().find(|row| row.name() == name).map(Row::what).unwrap_or_default();
+    let what = |name: &str| {
+        let row = rows.iter().find(|row| row.name() == name);
+        row.map(|row| row.what(false).english()).unwrap_or_default()
+    };
     assert_eq!(what("SEQ1M Q8T1 read"), "adjacent reads of 1 MiB, 8 outstanding");
     assert_eq!(
         what("RND4K Q32T16 write"),

@@ -6,11 +6,13 @@ use block::{Device, Error, ErrorKind, size_text};
 use reactor::derive_seed;
 use results::doubt::UnverifiedReason;
 use results::{BetterDirection, Group};
+use words::{Text, statement};
 
 use super::open::{self, OPEN_DEPTH, OpenLoad};
 use super::{NAME, curves};
 use crate::load::{Direction, Hooks, Sequential, Uniform};
 use crate::suite::access::{self, AccessKind, BlockContents, Options, Order, Row as Access, View};
+use crate::suite::catalogue;
 use crate::suite::rounds::{self, STEADY};
 use crate::suite::{
     AfterPhase, Kind, Phase, Rows, Scope, Session, Setting, Settings, Suite, Target, TargetKind,
@@ -135,14 +137,14 @@ impl Series {
     fn phase(
         &self,
         name: String,
-        what: String,
+        what: Text,
         metric: &'static str,
         better: BetterDirection,
     ) -> Phase {
         let group = if self.order == Order::Sequential { Group::Sequential } else { Group::Random };
         Phase {
             name,
-            what: what.into(),
+            what,
             group,
             metric: metric.into(),
             better,
@@ -152,14 +154,18 @@ impl Series {
         }
     }
 
-    fn what(&self) -> String {
-        let places = if self.order == Order::Sequential { "Adjacent" } else { "Randomly placed" };
-        let end = if self.way.writes() { ", then a flush" } else { "" };
-        format!("{places} {}s of {}{end}", self.way, size_text(u64::from(self.request_bytes)))
+    fn what(&self) -> Text {
+        let message = match (self.order, self.way.writes()) {
+            (Order::Sequential, false) => catalogue::ADJACENT_READS,
+            (Order::Sequential, true) => catalogue::ADJACENT_WRITES,
+            (Order::Random, false) => catalogue::PLACED_READS,
+            (Order::Random, true) => catalogue::PLACED_WRITES,
+        };
+        statement!(message, size = size_text(u64::from(self.request_bytes)))
     }
 
     fn closed(&self, depth: u32) -> Phase {
-        let what = format!("{}; {depth} outstanding.", self.what());
+        let what = statement!(catalogue::SO_MANY_OUTSTANDING, what = self.what(), depth = depth);
         let phase = self.phase(
             format!("{} Q{depth}", self.name()),
             what,
@@ -170,11 +176,7 @@ impl Series {
     }
 
     fn open(&self, share: u32) -> Phase {
-        let what = format!(
-            "{}; meant for moments that come by chance at {share} % of the curve's largest rate, \
-            latency from that moment on.",
-            self.what()
-        );
+        let what = statement!(catalogue::BY_CHANCE, what = self.what(), share = share);
         self.phase(
             format!("{} open {share}%", self.name()),
             what,

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use block::{Error, Traffic};
+use words::statement;
 
 use super::super::definition::{
     FILE_SIZE, Kind as ValueKind, Rows, Scope, Setting, Settings as Values, Suite, Target,
@@ -18,6 +19,7 @@ use super::{
     Verify, prepare, run_test, tests,
 };
 use crate::load::{Direction, Hooks};
+use crate::suite::catalogue;
 
 /// `devtest`.
 pub static SUITE: Suite = Suite {
@@ -102,34 +104,37 @@ pub static SUITE: Suite = Suite {
 
 fn phase(test: &Test) -> Phase {
     let size = match test.request_bytes {
-        RequestBytes::Fixed(bytes) => format!("{bytes} bytes"),
+        RequestBytes::Fixed(bytes) => statement!(catalogue::SO_MANY_BYTES, bytes = bytes),
         RequestBytes::Range(from, to) => {
-            format!("{from} to {to} bytes, every multiple of {from} equally often")
+            statement!(catalogue::BYTES_IN_RANGE, from = from, to = to)
         }
     };
-    let verb = |direction| if direction == Direction::Read { "Reads" } else { "Writes" };
+    let verb = |direction| match direction {
+        Direction::Read => catalogue::PHASE_READS,
+        Direction::Write => catalogue::PHASE_WRITES,
+    };
     let what = match test.kind {
         Kind::Sequential { direction, place, .. } => {
-            let end = if place == DeviceEnd::Start { "start" } else { "end" };
-            format!(
-                "{} of {size}, ascending, in a region at the {end} of the device.",
-                verb(direction)
-            )
+            let message = match place {
+                DeviceEnd::Start => catalogue::ASCENDING_AT_START,
+                DeviceEnd::End => catalogue::ASCENDING_AT_END,
+            };
+            statement!(message, way = verb(direction), size = size)
         }
-        Kind::Random { direction, .. } => format!(
-            "{} of {size} at places drawn uniformly from the whole device.",
-            verb(direction)
-        ),
-        Kind::Mixed { read_percent } => format!(
-            "{read_percent} reads to {} writes by number, of {size}, at places drawn uniformly \
-            from the whole device.",
-            100 - read_percent
+        Kind::Random { direction, .. } => {
+            statement!(catalogue::AT_DRAWN_PLACES, way = verb(direction), size = size)
+        }
+        Kind::Mixed { read_percent } => statement!(
+            catalogue::MIXED_AT_DRAWN_PLACES,
+            reads = read_percent,
+            writes = 100 - read_percent,
+            size = size,
         ),
         Kind::Load(_) => unreachable!("a load has a phase of its own"),
     };
     Phase {
         name: test.workload.clone(),
-        what: what.into(),
+        what,
         group: test.group,
         metric: test.metric.into(),
         better: test.better,

@@ -30,6 +30,7 @@ use super::{
 };
 use crate::format::fio;
 use crate::latency::Latency;
+use crate::suite::catalogue;
 use clients::{Client, ClientTotals};
 use job::Line;
 
@@ -111,7 +112,7 @@ impl Jobs {
         };
         Phase {
             name: self.name.clone(),
-            what: "The jobs of one group, at the same time, as fio runs them.".into(),
+            what: catalogue::FIO_JOBS.into(),
             group,
             metric: "throughput_bytes_per_second".into(),
             better: BetterDirection::Higher,

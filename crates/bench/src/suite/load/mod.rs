@@ -11,7 +11,7 @@
 use block::{Device, Error, ErrorKind, size_text};
 use reactor::derive_seed;
 use results::BetterDirection;
-use words::Text;
+use words::{Text, statement};
 
 use super::definition::{
     FILE_SIZE, Kind, Rows, Scope, Setting, Settings, Suite, Target, TargetKind, VERIFY, Value,
@@ -24,6 +24,7 @@ use super::session::Session;
 use crate::load::{
     self, Direction, Hooks, Load, Mixture, Places, Sequential, Sizes, Syncs, UnverifiedContent,
 };
+use crate::suite::catalogue;
 
 /// Name of the suite, and of its only row.
 pub const NAME: &str = "load";
@@ -208,35 +209,38 @@ fn phase(settings: &Settings) -> Phase {
         _ => ("latency_p99_seconds", BetterDirection::Lower),
     };
     let directions = match mixture.read_percent {
-        0 => "Writes".to_owned(),
-        100 => "Reads".to_owned(),
-        read => format!("{read} reads to {} writes by number,", 100 - read),
+        0 => catalogue::PHASE_WRITES.into(),
+        100 => catalogue::PHASE_READS.into(),
+        read => statement!(catalogue::READS_TO_WRITES, reads = read, writes = 100 - read),
     };
     let places = match (mixture.sequential_percent, mixture.streams) {
-        (0, _) => format!("at places: {}", mixture.places),
-        (100, 1) => "one behind the other".to_owned(),
-        (100, streams) => format!("in {streams} streams"),
+        (0, _) => statement!(catalogue::AT_PLACES, places = mixture.places.to_string()),
+        (100, 1) => catalogue::ONE_BEHIND_THE_OTHER.into(),
+        (100, streams) => statement!(catalogue::IN_STREAMS, streams = streams),
         (share, streams) => {
-            format!(
-                "{share} % of them in {streams} streams, the others at places: {}",
-                mixture.places
-            )
+            let places = mixture.places.to_string();
+            let message = catalogue::PARTLY_IN_STREAMS;
+            statement!(message, share = share, streams = streams, places = places)
         }
     };
     let loops = match rate {
-        0 => format!("{} outstanding", settings.count("depth")),
-        rate => format!("{rate} a second"),
+        0 => statement!(catalogue::OUTSTANDING, depth = settings.count("depth")),
+        rate => statement!(catalogue::A_SECOND, rate = rate),
     };
     let filled = match settings.bytes(FILL) {
-        0 => String::new(),
-        bytes => {
-            let bytes = size_text(bytes);
-            format!(", behind {bytes} of writes: the speed when an SSD's cache is full")
-        }
+        0 => Text::default(),
+        bytes => statement!(catalogue::BEHIND_WRITES, size = size_text(bytes)),
     };
     Phase {
         name: NAME.to_owned(),
-        what: format!("{directions} of {} {places}; {loops}{filled}.", mixture.sizes).into(),
+        what: statement!(
+            catalogue::LOAD_IS,
+            way = directions,
+            sizes = mixture.sizes.to_string(),
+            places = places,
+            loops = loops,
+            filled = filled,
+        ),
         group: mixture.group(),
         metric: metric.into(),
         better,

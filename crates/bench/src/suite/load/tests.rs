@@ -167,7 +167,7 @@ fn what_fills_a_cache_is_written_first_and_not_counted() {
     assert_eq!(whole, [0, 1, 2, 3, 0, 1], "in order, and from the start again");
     let small = log.iter().filter(|(name, _, length)| *name == "write" && *length == 4096).count();
     assert_eq!(figures.done.operations, small as u64);
-    let what = (SUITE.phases)(&settings(&change))[0].what.clone();
+    let what = (SUITE.phases)(&settings(&change))[0].what.english();
     assert!(what.ends_with("6MiB of writes: the speed when an SSD's cache is full."), "{what}");
     assert_eq!((SUITE.prepared_bytes)(&settings(&change), Some(4 << 20)), 6 << 20);
 }

@@ -18,7 +18,7 @@ use std::time::Duration;
 use block::{Clock, Device, Error, ErrorKind, Traffic};
 use results::doubt::{ReplayWindow, ReplayedOperation, UnverifiedReason};
 use results::{BetterDirection, Doubt, Group};
-use words::Text;
+use words::{Text, statement};
 
 use super::definition::{
     FILE_SIZE, Kind, Rows, Scope, Setting, Settings, Suite, Target, TargetKind, VERIFY, Value,
@@ -29,6 +29,7 @@ use super::session::Session;
 use super::{WorkDone, steps};
 use crate::known::{VerifiedContent, WriteLedger, joined};
 use crate::load::{Direction, Hooks, Ramp, Sides};
+use crate::suite::catalogue;
 
 use engine::{NOT_ANSWERED, Pace, Replay, ReplayResult};
 use fit::{Fit, Rule};
@@ -188,15 +189,15 @@ fn phase(settings: &Settings) -> Phase {
         _ => ("io_per_second", BetterDirection::Higher),
     };
     let when = match settings.text("mode") {
-        "open" => "at their times",
-        "fast" => "as soon as there is room",
-        _ => "each after what it waited for",
+        "open" => catalogue::AT_THEIR_TIMES,
+        "fast" => catalogue::AS_THERE_IS_ROOM,
+        _ => catalogue::AFTER_WHAT_IT_WAITED_FOR,
     };
     let writes = settings.text("operations") == "all";
-    let what = if writes { "The requests" } else { "The reads" };
+    let what = if writes { catalogue::REQUESTS_REPLAYED } else { catalogue::READS_REPLAYED };
     Phase {
         name: NAME.to_owned(),
-        what: format!("{what} of a recording, {when}.").into(),
+        what: statement!(what, when = when),
         group: Group::Mixed,
         metric: metric.into(),
         better,

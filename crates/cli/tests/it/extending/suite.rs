@@ -1,6 +1,5 @@
 //! A suite: one phase, which reads the first 64 KiB of a device again and again.
 
-use std::borrow::Cow;
 use std::sync::atomic::AtomicBool;
 
 use bench::load::{self, Direction, Hooks, Load, Sequential, UnverifiedContent};
@@ -31,7 +30,7 @@ static SUITE: Suite = Suite {
 fn phase() -> Phase {
     Phase {
         name: "read again".to_owned(),
-        what: Cow::Borrowed("Reads of 64 KiB at offset 0, one at a time."),
+        what: "Reads of 64 KiB at offset 0, one at a time.".into(),
         group: Group::Sequential,
         metric: "throughput_bytes_per_second".into(),
         better: BetterDirection::Higher,
