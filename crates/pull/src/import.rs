@@ -215,7 +215,7 @@ mod tests {
         let written = || {
             let (log, _) = read(by_hand(), None).unwrap();
             let mut bytes = Vec::new();
-            write_log_writes(&log, 0, &mut bytes).unwrap();
+            write_log_writes(&log, 0, &mut <[u8]>::to_vec, &mut bytes).unwrap();
             read(bytes, None).unwrap()
         };
         let (again, marks) = written();

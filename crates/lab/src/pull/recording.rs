@@ -184,15 +184,7 @@ pub(super) fn import(options: &Options, source: &ImportSource) -> Result<Recordi
     };
     let mut base = source.base.as_deref().map(named).transpose()?.map(BufReader::new);
     let base = base.as_mut().map(|base| base as &mut dyn Read);
-    let log = pull::read_log_writes(named(&source.log)?, &drive, base, &mut |text| {
-        let is_ours = text == BEGIN || text == END || serde_json::from_slice::<Entry>(text).is_ok();
-        if is_ours {
-            return text.to_vec();
-        }
-        let line = String::from_utf8_lossy(text).into_owned();
-        let said = Entry::Statement(Statement { stream: Stream::Marks, line });
-        serde_json::to_vec(&said).expect("a mark is plain data")
-    });
+    let log = pull::read_log_writes(named(&source.log)?, &drive, base, &mut own_mark);
     let log =
         Arc::new(log.map_err(|error| Error::from(error.at(source.log.display())).with_code(2))?);
     let marks = log.marks()?;
@@ -206,6 +198,30 @@ pub(super) fn import(options: &Options, source: &ImportSource) -> Result<Recordi
 
 const BEGIN: &[u8] = b"begin";
 const END: &[u8] = b"end";
+
+/// A mark of a log of dm-log-writes as ours: one that is not ours is a line of a program's marks.
+fn own_mark(text: &[u8]) -> Vec<u8> {
+    let is_ours = text == BEGIN || text == END || serde_json::from_slice::<Entry>(text).is_ok();
+    if is_ours {
+        return text.to_vec();
+    }
+    let line = String::from_utf8_lossy(text).into_owned();
+    let said = Entry::Statement(Statement { stream: Stream::Marks, line });
+    serde_json::to_vec(&said).expect("a mark is plain data")
+}
+
+/// A mark of ours for a log of dm-log-writes: lines of a program's marks stand there as they are,
+/// for `replay-log --end-mark LINE`, as far as they are read again as the same.
+fn plain_mark(text: &[u8]) -> Vec<u8> {
+    match serde_json::from_slice(text) {
+        Ok(Entry::Statement(Statement { stream: Stream::Marks, line }))
+            if own_mark(line.as_bytes()) == text && !line.contains('\0') =>
+        {
+            line.into_bytes()
+        }
+        _ => text.to_vec(),
+    }
+}
 
 impl Recording {
     /// A log with what stands in it between the requests.
@@ -238,7 +254,7 @@ pub(super) fn write_log_writes(log: &Log, path: &std::path::Path) -> Result<(), 
             number => PathBuf::from(format!("{}.{number}", path.display())),
         };
         let mut bytes = Vec::new();
-        pull::write_log_writes(log, number, &mut bytes)?;
+        pull::write_log_writes(log, number, &mut plain_mark, &mut bytes)?;
         host::files::write_named(&path, &bytes)?;
     }
     Ok(())

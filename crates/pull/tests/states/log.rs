@@ -151,7 +151,7 @@ fn dm_log_writes_order_is_that_of_its_documentation() {
     recorder.mark(b"the end");
     let log = Arc::new(recorder.finish().expect("in memory"));
     let mut bytes = Vec::new();
-    write_log_writes(&log, 0, &mut bytes).expect("written");
+    write_log_writes(&log, 0, &mut <[u8]>::to_vec, &mut bytes).expect("written");
     let long = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
     assert_eq!([long(0), long(8), long(16)], [0x006a_7366_7773_6872, 1, 5]);
     assert_eq!(u32::from_le_bytes(bytes[24..28].try_into().unwrap()), 512);

@@ -9,6 +9,7 @@
 mod common;
 mod log;
 mod promised;
+mod replayed;
 mod subject;
 
 #[path = "../../../array/tests/it/running/metadata/bench.rs"]
