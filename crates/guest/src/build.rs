@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   source ── unpack ── configure ── compile ──┐
-//!   what is asked: ours, and a fragment ─┘      ├──> linux random.so power-off config, then made
+//!   what is asked: ours, and a fragment ─┘      ├──> linux *.so power-off config, then made
 //!   inside/*.c ────────────── cc ──────────────┘
 //! ```
 
@@ -23,8 +23,8 @@ use crate::catalogue;
 #[cfg(test)]
 use crate::kernel::check_kernel_name;
 use crate::kernel::{
-    CONFIG, Kernel, PARTS, POWER_OFF, RANDOM, REGISTERS, USUAL_KERNEL, has_linux, hash_of, origin,
-    origin_beside, said_of,
+    CLOCK, CONFIG, Kernel, PARTS, POWER_OFF, RANDOM, REGISTERS, USUAL_KERNEL, has_linux, hash_of,
+    origin, origin_beside, said_of,
 };
 
 /// Where Debian's package of the source lies.
@@ -332,8 +332,9 @@ fn build_beside(
 }
 
 fn compile_beside(work: &Path, ready: &Path, go_on: &dyn Fn() -> bool) -> Result<(), Error> {
-    let library = [RANDOM, REGISTERS].concat();
-    compile(work, &library, &ready.join("random.so"), &["-shared", "-fPIC"], go_on)?;
+    for (code, library) in [(&*[RANDOM, REGISTERS].concat(), "random.so"), (CLOCK, "clock.so")] {
+        compile(work, code, &ready.join(library), &["-shared", "-fPIC"], go_on)?;
+    }
     compile(work, POWER_OFF, &ready.join("power-off"), &["-static"], go_on)
 }
 

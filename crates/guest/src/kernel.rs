@@ -4,7 +4,7 @@
 //!   linux-source-6.1.tar.xz ── unpack ── configure ── compile ──┐
 //!   inside/*.c ─────────────────────────── cc ──────────────────┤
 //!                                                              v
-//!      ~/.cache/raidloom/guest/   linux  random.so  power-off  config  made
+//!      ~/.cache/raidloom/guest/   linux  random.so  clock.so  power-off  config  made
 //! ```
 //!
 //! Others may stand beside the usual one, each in a folder `kernels/NAME` below that: of another
@@ -29,9 +29,10 @@ use crate::catalogue;
 pub(crate) const CONFIG: &str = include_str!("inside/guest.config");
 pub(crate) const RANDOM: &str = include_str!("inside/random.c");
 pub(crate) const REGISTERS: &str = include_str!("inside/registers.c");
+pub(crate) const CLOCK: &str = include_str!("inside/clock.c");
 pub(crate) const POWER_OFF: &str = include_str!("inside/power-off.c");
 /// The files that make up a kernel.
-pub(crate) const PARTS: [&str; 4] = ["linux", "random.so", "power-off", "config"];
+pub(crate) const PARTS: [&str; 5] = ["linux", "random.so", "clock.so", "power-off", "config"];
 /// Where those kernels lie that are not the usual one.
 const NAMED: &str = "kernels";
 
@@ -155,6 +156,10 @@ impl Kernel {
         self.folder.join("random.so")
     }
 
+    pub(crate) fn clock(&self) -> PathBuf {
+        self.folder.join("clock.so")
+    }
+
     pub(crate) fn power_off(&self) -> PathBuf {
         self.folder.join("power-off")
     }
@@ -167,7 +172,7 @@ pub(crate) fn origin() -> String {
 
 /// What is made from our own code.
 pub(crate) fn origin_beside() -> String {
-    format!("{:032x}", xxh3_128([RANDOM, REGISTERS, POWER_OFF].concat().as_bytes()))
+    format!("{:032x}", xxh3_128([RANDOM, REGISTERS, CLOCK, POWER_OFF].concat().as_bytes()))
 }
 
 /// The version of the kernel in a folder, if it is what this raidloom asks for, whatever is beside

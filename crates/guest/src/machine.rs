@@ -6,7 +6,7 @@
 //!     random.so        chance from the seed           (copy)
 //!     init             its first process
 //!     time, d0, d1 …   sockets, which we listen on
-//!     own/             job, power-off, status
+//!     own/             job, power-off, status; bin/ with what stands before the host's programs
 //!     out/             what the job leaves behind     (writable, /mnt/out inside)
 //!     uml/             the kernel's own
 //!     memory           where its memory is kept       (link to a folder of its own)
@@ -50,6 +50,8 @@ use crate::{
 
 /// What is run first inside.
 const INIT: &str = include_str!("inside/init.sh");
+/// What is run in the place of the host's program of that name.
+const FIO: (&str, &str) = ("fio", include_str!("inside/fio.sh"));
 /// The most that is taken of a file that a guest has left.
 const LEFT_BYTES_MAX: u64 = 64 << 20;
 /// The least memory that a guest starts with.
@@ -269,11 +271,23 @@ impl Boot<'_> {
             fs::copy(self.kernel.random(), at("random.so"))?;
             fs::copy(self.kernel.power_off(), at("own/power-off"))?;
             fs::write(at("own/job"), self.job)?;
-            fs::write(at("init"), INIT)?;
-            fs::set_permissions(at("init"), fs::Permissions::from_mode(0o755))
+            self.put_before_hosts(&at("own/bin"))?;
+            write_program(&at("init"), INIT)
         };
         make().map_err(|error| failed(folder.path.display(), error))?;
         Ok(folder)
+    }
+
+    /// Makes the folder of what the guest finds before the host's programs of the same names.
+    fn put_before_hosts(&self, folder: &Path) -> io::Result<()> {
+        fs::create_dir(folder)?;
+        let (name, text) = FIO;
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        if std::env::split_paths(&path).any(|folder| folder.join(name).is_file()) {
+            fs::copy(self.kernel.clock(), folder.join("clock.so"))?;
+            write_program(&folder.join(name), text)?;
+        }
+        Ok(())
     }
 
     fn start(&self, folder: &mut Folder) -> Result<Processes, Error> {
@@ -325,6 +339,12 @@ impl Boot<'_> {
         let work = public::of_system().into_iter().chain(public::named_in(self.job));
         confinement.reading(kernel.into_iter().chain(before).chain(work))
     }
+}
+
+/// Writes a script that everybody may run.
+fn write_program(path: &Path, text: &str) -> io::Result<()> {
+    fs::write(path, text)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
 }
 
 /// Whether a guest may be started: with root's rights on a kernel that holds it to nothing, root in

@@ -319,7 +319,7 @@ fn kernels_stand_side_by_side_and_one_that_is_not_there_is_not_measured() {
     let usual = guest::Kernel::folder(guest::USUAL_KERNEL).unwrap();
     for kept in ["cache/raidloom/guest", "cache/raidloom/guest/kernels/same"] {
         std::fs::create_dir_all(at(kept)).unwrap();
-        for part in ["linux", "random.so", "power-off", "config", "made"] {
+        for part in ["linux", "random.so", "clock.so", "power-off", "config", "made"] {
             std::fs::copy(usual.join(part), folder.path().join(kept).join(part)).unwrap();
         }
     }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The guest's first process: makes places to write to, does the job, says how it went, and switches
 # the machine off. The host's tree is the root, and nothing in it can be written to.
-export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export PATH=/mnt/own/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export HOME=/mnt/tmp TMPDIR=/mnt/tmp LC_ALL=C OUT=/mnt/out DISK=/mnt/disk
 here=/proc/self/cwd
 # Before /proc is the guest's own.
