@@ -40,13 +40,13 @@ fn states_of_a_log_are_judged_by_its_marks() {
     // Others find a promise by its line.
     let mut marks = Vec::new();
     let log = fs::File::open(folder.path().join("log")).unwrap();
-    let take = &mut |entry: trace::LogEntry<'_>, _: &[u8]| {
+    trace::read_log(log, 32 << 20, &mut |entry, _| {
         if let trace::LogEntry::Mark(text) = entry {
             marks.push(String::from_utf8(text.to_vec()).unwrap());
         }
         Ok(())
-    };
-    trace::read_log(log, 32 << 20, take).unwrap();
+    })
+    .unwrap();
     let promised: Vec<String> = (1..=20).map(|line| line.to_string()).collect();
     assert!(marks.windows(20).any(|lines| lines == promised), "{marks:?}");
     for device in ["strict", "write-through"] {
