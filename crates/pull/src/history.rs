@@ -113,6 +113,10 @@ impl History {
         }
     }
 
+    pub(crate) fn log(&self) -> &Arc<Log> {
+        &self.log
+    }
+
     /// Rolls forward to a cut. Crash states that were made before can no longer be read.
     ///
     /// # Errors

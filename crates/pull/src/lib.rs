@@ -59,5 +59,5 @@ pub use program::{
 };
 pub use recorder::{AdvertisedTraits, Recorder};
 pub use score::{Damage, Judgement, ScoreCard, Share, Spread, TimedStates, score};
-pub use smallest::{MinimalSet, smallest};
+pub use smallest::{FlushCover, MinimalSet, StateLoss, smallest, smallest_loss};
 pub use work::{Extent, Mark, WORKS, Work, prepare, work};

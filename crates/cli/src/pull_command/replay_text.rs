@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use block::Node;
-use lab::pull::{FlushCover, LostWrite, ReplayedState, SmallestLoss, image_name};
+use lab::pull::{LostWrite, ReplayedState, SmallestLoss, image_name};
+use pull::FlushCover;
 
 use crate::failure::Failure;
 use crate::output::{Output, about};
@@ -130,6 +131,9 @@ fn lost_write(write: &LostWrite) -> String {
             "the flush that covers it was answered at {}, and the drive has not carried it out",
             seconds(answered_nanoseconds)
         ),
+        FlushCover::Fua { .. } => {
+            "it was to be durable by itself (FUA), and the drive has not kept it".to_owned()
+        }
         FlushCover::UnderWay => "it was not answered before the cut".to_owned(),
         FlushCover::AfterCut => {
             "it came after the cut, and the promise has not waited for it".to_owned()

@@ -98,6 +98,8 @@ fn a_kept_state_says_its_smallest_loss_and_is_in_the_hand() {
         ("folder", "ram:32MiB", &no_folder, &["--fs", "ext4"], "after_cut"),
         ("xfs", "ram:320MiB", RIGHT, &[&lying[..], &["--fs", "xfs"]].concat(), "ignored"),
         ("btrfs", "ram:256MiB", RIGHT, &[&lying[..], &["--fs", "btrfs"]].concat(), "ignored"),
+        ("fat", "ram:48MiB", RIGHT, &[&lying[..], &["--fs", "vfat"]].concat(), "ignored"),
+        ("ntfs", "ram:48MiB", RIGHT, &[&lying[..], &["--fs", "ntfs"]].concat(), "ignored"),
     ] {
         let plain = ["pull", "--guest", stack, "--memory", "96MiB", "--steps", "30", "--json"];
         let own = ["--work-command", work, "--check", CHECK, "-s", "recordings=1"];

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use array::metadata::examine;
 use block::{Blocking, Device, Node, Reactor};
 use confine::Confinement;
 use export::fuse::{FuseFile, FuseOptions};
@@ -31,7 +32,7 @@ use super::guests::Guests;
 use super::images::write_image;
 use super::options::{Behaviour, LostMember, Options, Starter, WorkSource};
 use super::outcome::Samples;
-use super::owner::can_tell;
+use super::owner::{ArrayPart, can_tell};
 use super::recording::Recording;
 use super::slot::Slot;
 use super::worker::{Array, Program, Promises, StateToJudge, Task, WHOLE_MOST, WaitEnd, Worker};
@@ -43,6 +44,17 @@ const JUDGE_SEED: u64 = 1;
 
 /// Of so many states of a batch one is timed until its array is whole.
 const ONE_TIMED_OF: usize = 25;
+
+/// What a place on a drive is to the device of the stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DevicePlace {
+    /// So many bytes behind its begin.
+    At(u64),
+    /// A part of what an array keeps for itself.
+    Array(ArrayPart),
+    /// Nothing that could be told: one of several copies, say.
+    Unknown,
+}
 
 /// A state that broke something: enough to make it again, bit for bit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -357,16 +369,56 @@ impl<'a> States<'a> {
     }
 
     /// Where on the device of the stack the begin of a request lies that a drive was sent, where
-    /// all of this crash is there: where something else is read once it is something else. Nothing
-    /// of what is an array's own, such as parity.
+    /// all of this crash is there: where something else is read once it is something else.
     pub(super) fn on_device(
+        &self,
+        crash: &dyn Fn() -> Result<Crash, Error>,
+        request: &LoggedRequest,
+    ) -> Result<DevicePlace, Error> {
+        if matches!(self.options.stack, Node::Leaf { .. }) {
+            return Ok(DevicePlace::At(request.offset));
+        }
+        if let Some(part) =
+            self.array_part(&*crash()?.drives()[usize::from(request.drive)], request)
+        {
+            return Ok(DevicePlace::Array(part));
+        }
+        let place = self.place_by_change(crash, request)?;
+        let is_parity = || match &self.options.stack {
+            Node::Layer { name, .. } => ["raid4", "raid5", "raid6"].contains(&&**name),
+            _ => false,
+        };
+        Ok(match place {
+            Some(place) => DevicePlace::At(place),
+            None if is_parity() => DevicePlace::Array(ArrayPart::Parity),
+            None => DevicePlace::Unknown,
+        })
+    }
+
+    /// What of an array's own a request is about that lies beside the data of a member.
+    fn array_part(&self, drive: &dyn Device, request: &LoggedRequest) -> Option<ArrayPart> {
+        let found = examine(drive, "a member", &Reactor::virtual_clock()).ok()??.superblock;
+        let sector = request.offset / block::SECTOR_BYTES;
+        let (begin, length) = (found.data_offset_sectors, found.data_size_sectors);
+        let is_data = |sector: u64| (begin..begin.saturating_add(length)).contains(&sector);
+        // The superblock of version 1.2 lies at 4 KiB, of others behind the data or at the begin.
+        match sector {
+            _ if length == 0 => None,
+            sector if is_data(sector) => None,
+            sector if sector <= 8 || sector > begin => Some(ArrayPart::Superblock),
+            _ => Some(ArrayPart::BitmapOrLog),
+        }
+    }
+
+    /// The place on the device of the stack where something else is read once the begin of a
+    /// request is something else on its drive; nothing where it is not read, as parity is not.
+    fn place_by_change(
         &self,
         crash: &dyn Fn() -> Result<Crash, Error>,
         request: &LoggedRequest,
     ) -> Result<Option<u64>, Error> {
         // Of mirrors any may be read: there is the one alone.
         let others = match &self.options.stack {
-            Node::Leaf { .. } => return Ok(Some(request.offset)),
             Node::Layer { name, children, .. } if name == "raid1" => 0..children.len(),
             _ => 0..0,
         };

@@ -6,6 +6,7 @@
 
 #![expect(clippy::print_stdout, reason = "says with what seed it ran and what it found")]
 
+mod broken;
 mod common;
 mod log;
 mod promised;
@@ -26,6 +27,7 @@ use pull::{
 use reactor::{Random, derive_seed};
 
 use bench::Shape;
+use broken::{Broken, BrokenState, Culprit, check_smallest};
 use promised::Promised;
 use subject::{Recording, Subject};
 
@@ -66,7 +68,7 @@ impl Test {
 
     /// Pulls the plug so often on recordings that follow from the seed. Returns how many of the
     /// states differed from what was durable.
-    fn pull(&self, states: u64, seed: u64) -> Result<u64, String> {
+    fn pull(&self, states: u64, seed: u64) -> Result<u64, Box<BrokenState>> {
         let (mut left, mut differing) = (states, 0);
         for round in 0.. {
             let recording = self.subject.record(derive_seed(seed, "recording", round));
@@ -86,7 +88,7 @@ impl Test {
         count: u32,
         seed: u64,
         round: u64,
-    ) -> Result<u64, String> {
+    ) -> Result<u64, Box<BrokenState>> {
         let log = &recording.log;
         let end = log.events().len() as u32;
         let seed = derive_seed(seed, "cuts", round);
@@ -104,11 +106,11 @@ impl Test {
                 true => Policy::KeepAll,
                 false => hunt[random.usize(..hunt.len())],
             };
-            let seed = derive_seed(seed, "state", state);
-            differing += u64::from(
-                self.state(&mut history, &promised, (cut, policy, seed))
-                    .map_err(|text| format!("behind {} events, {policy}: {text}", cut.events))?,
-            );
+            let state = (cut, policy, derive_seed(seed, "state", state));
+            let judged = self.state(&mut history, &promised, state).map_err(|broken| {
+                Box::new(BrokenState { recording: recording.clone(), fault, state, broken })
+            });
+            differing += u64::from(judged?);
         }
         Ok(differing)
     }
@@ -119,7 +121,7 @@ impl Test {
         history: &mut History,
         promised: &Promised,
         (cut, policy, seed): (Cut, Policy, u64),
-    ) -> Result<bool, String> {
+    ) -> Result<bool, Broken> {
         history.advance(cut).expect("cuts are in order");
         let crash = history.crash(cut, policy, seed).expect("the log is in memory");
         let again = history.crash(cut, policy, seed).expect("the log is in memory");
@@ -183,13 +185,20 @@ fn all_writes_kept_breaks_nothing() {
 /// So many pulls must be enough to find a mistake.
 const PULLS: u64 = 300;
 
-/// A test with a mistake; the same seeds pass without it.
-fn is_found(name: &str, test: &Test) {
+/// A test with a mistake; the same seeds pass without it. The smallest loss of what it breaks is
+/// that of the culprit.
+fn is_found(name: &str, test: &Test, culprit: Culprit) {
     let sound = Test::of(test.subject.without_mistake());
     let seed = setting("RAIDLOOM_PULL_SEED", 1);
     match test.pull(PULLS, seed) {
         Ok(_) => panic!("{name}: {PULLS} pulls did not find it, seed {seed}"),
-        Err(text) => println!("{name}: found with seed {seed}: {text}"),
+        Err(found) => {
+            println!("{name}: found with seed {seed}: {found}");
+            match check_smallest(test, &found, culprit) {
+                Ok(text) => println!("  {text}"),
+                Err(text) => panic!("{name}: named wrongly, seed {seed}: {text}"),
+            }
+        }
     }
     if let Err(text) = sound.pull(CUTS.into(), seed) {
         panic!("{name}: found where it is not, seed {seed}: {text}");
@@ -198,23 +207,29 @@ fn is_found(name: &str, test: &Test) {
 
 #[test]
 fn planted_mistakes_are_found() {
+    use Culprit::{CoveredByFlush, DurableByThemselves, NotYetDurable, RowOfArray};
     let plain = Test::of(Subject::of(Shape::raid1(array::md::Consistency::Resync)));
-    is_found("a flush that is ignored", &Test { fault: DriveFault::IgnoresFlush, ..plain });
-    is_found("FUA that is ignored", &Test { fault: DriveFault::IgnoresFua, ..plain });
+    let ignores_flush = Test { fault: DriveFault::IgnoresFlush, ..plain };
+    is_found("a flush that is ignored", &ignores_flush, CoveredByFlush);
+    let ignores_fua = Test { fault: DriveFault::IgnoresFua, ..plain };
+    is_found("FUA that is ignored", &ignores_fua, DurableByThemselves);
     let parity = Test::of(Subject::of(Shape::raid5(array::md::Consistency::Resync)));
-    is_found("one flush that is dropped", &Test { drops_flush: true, ..parity });
-    is_found("a mark that is set too early", &Test { marks_early: true, ..plain });
+    let drops_flush = Test { drops_flush: true, ..parity };
+    is_found("one flush that is dropped", &drops_flush, CoveredByFlush);
+    let marks_early = Test { marks_early: true, ..plain };
+    is_found("a mark that is set too early", &marks_early, NotYetDurable);
     let planted = |shape, mistake| Test::of(Subject::of(shape).with_mistake(mistake));
     let bitmap = Shape::with_bitmap(Shape::raid5);
-    is_found("bits cleared early", &planted(bitmap, PlantedMistake::ClearsBitsEarly));
-    is_found("bits that are not set", &planted(bitmap, PlantedMistake::SkipsBits));
+    let clears_early = planted(bitmap, PlantedMistake::ClearsBitsEarly);
+    is_found("bits cleared early", &clears_early, RowOfArray);
+    let skips_bits = planted(bitmap, PlantedMistake::SkipsBits);
+    is_found("bits that are not set", &skips_bits, RowOfArray);
     let ppl = Shape::raid5(array::md::Consistency::Ppl);
-    is_found("a log that is not written", &planted(ppl, PlantedMistake::SkipsLog));
+    let skips_log = planted(ppl, PlantedMistake::SkipsLog);
+    is_found("a log that is not written", &skips_log, RowOfArray);
     let resync = Shape::raid5(array::md::Consistency::Resync);
-    is_found("an array that is not called dirty", &planted(resync, PlantedMistake::SkipsDirty));
-    let cache = Subject::cache();
-    is_found(
-        "a flush ignored by a cache's store",
-        &Test { fault: DriveFault::IgnoresFlush, ..Test::of(cache) },
-    );
+    let skips_dirty = planted(resync, PlantedMistake::SkipsDirty);
+    is_found("an array that is not called dirty", &skips_dirty, RowOfArray);
+    let cache = Test { fault: DriveFault::IgnoresFlush, ..Test::of(Subject::cache()) };
+    is_found("a flush ignored by a cache's store", &cache, CoveredByFlush);
 }

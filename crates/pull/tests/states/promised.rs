@@ -3,6 +3,8 @@
 
 use pull::{Action, Log, LoggedRequest};
 
+use super::broken::{Broken, BrokenPart};
+
 pub(crate) const BLOCK: u64 = 512;
 
 pub(crate) struct Promised<'a> {
@@ -40,7 +42,7 @@ impl Promised<'_> {
     }
 
     /// Whether these bytes may lie there when the power failed behind `now` events.
-    pub(crate) fn check(&self, now: u32, offset: u64, bytes: &[u8]) -> Result<(), String> {
+    pub(crate) fn check(&self, now: u32, offset: u64, bytes: &[u8]) -> Result<(), Broken> {
         for (block, found) in (offset / BLOCK..).zip(bytes.chunks(BLOCK as usize)) {
             let writes: Vec<&LoggedRequest> =
                 self.writes[block as usize].iter().filter(|write| write.arrival < now).collect();
@@ -63,11 +65,12 @@ impl Promised<'_> {
                 };
                 let known: Vec<String> = writes.iter().map(|write| name(write)).collect();
                 let durable: Vec<String> = durable.iter().map(|write| name(write)).collect();
-                return Err(format!(
+                let text = format!(
                     "block {block} holds {:?}..., which it must not: written {known:?}, durable \
                     {durable:?}",
                     &found[..24]
-                ));
+                );
+                return Err(BrokenPart::Block(block).told(text));
             }
         }
         Ok(())

@@ -17,9 +17,12 @@ use pull::{AdvertisedTraits, Log, Recorder};
 use reactor::{Random, derive_seed};
 use testkit::Memory;
 
-use super::bench::{CHUNK, KeptArray, Shape, scrub, started};
+use super::bench::{CHUNK, DATA_SECTORS, KeptArray, Shape, scrub, started};
+use super::broken::{Broken, BrokenPart};
+use super::promised::BLOCK;
 
 /// A recording of a subject.
+#[derive(Clone)]
 pub(crate) struct Recording {
     pub(crate) log: Arc<Log>,
     /// The number of the device above the drives.
@@ -45,7 +48,7 @@ impl fmt::Display for Subject {
 }
 
 /// Whether these bytes may lie at this offset.
-pub(crate) type Check<'a> = dyn Fn(u64, &[u8]) -> Result<(), String> + 'a;
+pub(crate) type Check<'a> = dyn Fn(u64, &[u8]) -> Result<(), Broken> + 'a;
 
 /// Blocks of the drive under the cache.
 const CACHED_BLOCKS: u64 = 64;
@@ -121,6 +124,22 @@ impl Subject {
         Ok(EmulatingDevice::over(Arc::new(cache)))
     }
 
+    /// The row of chunks that a block of an array with parity lies in.
+    pub(crate) fn row_of_block(self, block: u64) -> Option<u64> {
+        match self {
+            Subject::Array(shape, _) if shape.level.parity_count() > 0 => {
+                let data_members = shape.members as u64 - u64::from(shape.level.parity_count());
+                Some(block * BLOCK / CHUNK / data_members)
+            }
+            _ => None,
+        }
+    }
+
+    /// The row of chunks that a place on a member lies in; none of what is before the data.
+    pub(crate) fn row_on_member(offset: u64) -> Option<u64> {
+        Some(offset.checked_sub(DATA_SECTORS * 512)? / CHUNK)
+    }
+
     /// Makes it, works with it, and records all of that.
     pub(crate) fn record(self, seed: u64) -> Recording {
         let recorder = Recorder::in_memory(None);
@@ -163,18 +182,20 @@ impl Subject {
         drives: &[Arc<dyn Device>],
         seed: u64,
         check: &Check<'_>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Broken> {
+        let told = |part: BrokenPart| move |text: String| part.told(text);
         let all = |device: &dyn Device| {
             let reactor = Reactor::virtual_clock();
             let mut bytes = vec![0; device.info().size_bytes as usize];
             Blocking::open(device, &reactor)
                 .and_then(|mut channel| channel.read_slice(0, &mut bytes))
-                .map_err(|error| format!("reading all: {error}"))?;
+                .map_err(|error| BrokenPart::Reading.told(format!("reading all: {error}")))?;
             check(0, &bytes).map(|()| bytes)
         };
         let Subject::Array(shape, _) = self else {
-            let cache = Subject::open_cache(drives)
-                .map_err(|error| format!("the cache does not start: {error}"))?;
+            let cache = Subject::open_cache(drives).map_err(|error| {
+                BrokenPart::Start.told(format!("the cache does not start: {error}"))
+            })?;
             return all(&*cache).map(|_| ());
         };
         let mut members: Vec<Option<Arc<dyn Device>>> =
@@ -186,16 +207,21 @@ impl Subject {
         if taken.is_some() && starts(&members) != Ok(true) {
             members[absent] = taken;
         }
-        starts(&members)?;
+        starts(&members).map_err(told(BrokenPart::Start))?;
         let is_whole = members.iter().all(Option::is_some);
         let array = started(&members, &StartOptions::default())
-            .map_err(|error| format!("{shape:?} does not start: {error}"))?;
+            .map_err(|error| format!("{shape:?} does not start: {error}"))
+            .map_err(told(BrokenPart::Start))?;
         let before = all(&array)?;
         if is_whole {
-            scrub(&array)?;
+            scrub(&array).map_err(told(BrokenPart::Scrub))?;
         }
-        if all(&array)? != before && shape.level.parity_count() > 0 {
-            return Err("the resync has changed what was read before".to_owned());
+        let after = all(&array)?;
+        if after != before && shape.level.parity_count() > 0 {
+            let blocks = || before.chunks(BLOCK as usize).zip(after.chunks(BLOCK as usize));
+            let block = blocks().position(|(before, after)| before != after).unwrap_or(0);
+            let text = format!("the resync has changed what block {block} held before");
+            return Err(BrokenPart::Block(block as u64).told(text));
         }
         Ok(())
     }

@@ -4,10 +4,14 @@
 //!   ext2, ext3, ext4  dumpe2fs, debugfs
 //!   XFS               xfs_db
 //!   btrfs             btrfs inspect-internal
+//!   NTFS              ntfscluster
+//!   FAT               no tool says it: it is read here
 //! ```
 
 mod btrfs;
 mod ext;
+mod fat;
+mod ntfs;
 mod xfs;
 
 use std::fmt;
@@ -60,8 +64,25 @@ pub enum Owner {
         /// these.
         paths: Vec<String>,
     },
+    /// Of the array under the file system, which knows nothing of it.
+    Array {
+        /// What of it.
+        part: ArrayPart,
+    },
     /// Nobody's.
     Free,
+}
+
+/// What of an array's own a block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArrayPart {
+    /// What says that the drive is a member.
+    Superblock,
+    /// What says where writes are under way.
+    BitmapOrLog,
+    /// What a lost member is computed from.
+    Parity,
 }
 
 /// What a block of the journal is.
@@ -123,6 +144,11 @@ impl fmt::Display for Owner {
                     None => f.write_str(", where its blocks are"),
                 }
             }
+            Owner::Array { part } => f.write_str(match part {
+                ArrayPart::Superblock => "superblock of the array",
+                ArrayPart::BitmapOrLog => "bitmap or log of the array",
+                ArrayPart::Parity => "parity of the array",
+            }),
             Owner::Free => f.write_str("nobody's"),
         }
     }
@@ -141,7 +167,7 @@ pub(super) trait Image {
 
 /// Whether there is a way to ask of a file system.
 pub(super) fn can_tell(file_system: &str) -> bool {
-    ["ext2", "ext3", "ext4", "xfs", "btrfs"].contains(&file_system)
+    ["ext2", "ext3", "ext4", "xfs", "btrfs", "ntfs", "vfat"].contains(&file_system)
 }
 
 /// Looks at an image; nothing where that file system is not on it, or its tool is not there.
@@ -150,6 +176,8 @@ pub(super) fn inspect<'a>(file_system: &str, image: &'a Path) -> Option<Box<dyn 
         "ext2" | "ext3" | "ext4" => Box::new(ext::Ext::of(image)?),
         "xfs" => Box::new(xfs::Xfs::of(image)?),
         "btrfs" => Box::new(btrfs::Btrfs::of(image)?),
+        "ntfs" => Box::new(ntfs::Ntfs::of(image)?),
+        "vfat" => Box::new(fat::Fat::of(image)?),
         _ => return None,
     })
 }

@@ -22,7 +22,7 @@ use testkit::Memory;
 pub(crate) const CHUNK: u64 = 4096;
 /// Where data begin, in sectors: behind superblock (8), bitmap (16) or log (16 to 48), and bad
 /// blocks (48).
-const DATA_SECTORS: u64 = 64;
+pub(crate) const DATA_SECTORS: u64 = 64;
 const BITMAP_REGION_BYTES: u32 = 4096;
 
 /// An array to make.
