@@ -5,6 +5,7 @@
 //!                 └────── Fit: where on the target ────┴─> engine ──> figures, by windows
 //! ```
 
+mod batches;
 mod buffers;
 mod engine;
 mod fit;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use block::{Channel, Completion, Info, Node, Reactor, Request};
+use block::{Channel, Completion, Info, Node, Op, Reactor, Request};
 use results::doubt::{AddressFit, Bearing};
 use trace::{Record, RecordedOp};
 
@@ -241,6 +241,73 @@ fn what_waited_for_what_is_found_in_loads_of_which_it_is_known() {
         assert!(waits.share > 0.97, "{}", what());
     }
     println!("{table}");
+}
+
+/// Bursts of writes, each waited for as a whole, a flush behind it, and some reads one after the
+/// other, as a device saw them, and how long they took.
+fn bursts(delay: fn(usize) -> Duration) -> (Vec<Record>, Duration) {
+    let reactor = Reactor::virtual_clock();
+    let device = Recorder::over(Memory::new(SIZE).delayed(delay));
+    let mut channel = device.open(64, &reactor).unwrap();
+    let begin = reactor.now();
+    let mut offset = 0;
+    let mut next = || {
+        offset = (offset + 4096) % SIZE;
+        offset
+    };
+    let wait = |channel: &mut dyn Channel| {
+        let mut done = Vec::new();
+        while channel.in_flight() > 0 {
+            channel.poll(&mut done);
+            if channel.in_flight() > 0 {
+                reactor.wait(Some(reactor.now() + Duration::from_secs(1))).unwrap();
+            }
+        }
+    };
+    for round in 0..60_u64 {
+        for tag in 0..5 + round * 7 % 40 {
+            let from = reactor.allocate(512).freeze();
+            channel.submit(Request::new(tag, Op::Write { offset: next(), from, fua: false }));
+        }
+        wait(&mut *channel);
+        channel.submit(Request::new(0, Op::Flush));
+        wait(&mut *channel);
+        for _ in 0..round % 8 {
+            let into = reactor.allocate(512);
+            channel.submit(Request::new(0, Op::Read { offset: next(), into }));
+            wait(&mut *channel);
+        }
+    }
+    (device.records(), reactor.now().since(begin))
+}
+
+/// What comes right after a sync waited for all of it, however many were outstanding before.
+#[test]
+fn bursts_that_are_waited_for_take_as_long_on_another_device() {
+    let (records, took) = bursts(uneven);
+    let (_, took_slower) = bursts(slower);
+    let waits = Dependencies::of(&records).expect("answers are known");
+    let on = |delay: fn(usize) -> Duration| {
+        let device = Recorder::over(Memory::new(SIZE).delayed(delay));
+        let done = replayed(&device, &records, Pace::Closed(&waits), 1024).expect("it is replayed");
+        (done.elapsed.as_secs_f64(), device.records())
+    };
+    let (same, _) = on(uneven);
+    assert!((same / took.as_secs_f64() - 1.0).abs() < 0.001, "{same} for {took:?}");
+    let (other, seen) = on(slower);
+    let ratio = other / took_slower.as_secs_f64();
+    assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
+    // In order, and as many at one moment.
+    let burst = |records: &[Record]| {
+        let first =
+            records.iter().filter(|one| one.time_nanoseconds == records[0].time_nanoseconds);
+        first.count()
+    };
+    assert_eq!(burst(&seen), burst(&records));
+    let operations = |records: &[Record]| -> Vec<_> {
+        records.iter().map(|record| (record.op, record.offset)).collect()
+    };
+    assert_eq!(operations(&seen), operations(&records));
 }
 
 /// What is wrong with a replay.

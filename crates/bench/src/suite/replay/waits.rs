@@ -16,6 +16,22 @@
 //! whichever these are, and as long after that answer as it did: the time between is thinking. A
 //! stream begins after the latest answer in any stream, as long as it did.
 //!
+//! ```text
+//!   a request that comes as soon as an answer does: it waited for that, and for all before it
+//!
+//!   request 1  |=======|
+//!   request 2  |==============|
+//!   request 3                 |====|           both at once: they go together, as they did
+//!   request 4                 |=======|
+//! ```
+//!
+//! Where requests come at the moment of an answer more often than by chance ([`super::batches`]),
+//! they waited for all answers that had come by then, as what is read after a sync does. Requests
+//! that come at one moment are a batch, as a kernel hands it to its device: they go together, with
+//! the last answer that any of them waits for. Were they let go one by one, a RAID 5 would read
+//! what the next of them is about to bring. Only where as many answers came at that moment is each
+//! taken to have waited for one of them.
+//!
 //! So order and number outstanding stay as they were on any target, and all of the thinking is
 //! there. Of many in one stream who think much longer than an answer takes, few are outstanding at
 //! a time, and they are taken for fewer than they are: on a target that is slower by more than
@@ -27,10 +43,12 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 use trace::Record;
 
+use super::batches::{Batch, Moments, Waited};
+
 /// No request.
 const NONE: u32 = u32::MAX;
 /// The requests of a stream, before and behind one, that tell how many were outstanding.
-const AROUND: usize = 64;
+pub(super) const AROUND: usize = 64;
 
 /// What lets the requests of a recording go. Requests and streams are numbered from 0.
 #[derive(Debug)]
@@ -62,6 +80,8 @@ struct Stream {
     requests: Vec<u32>,
     /// How many of them were outstanding when each was submitted, itself included.
     outstanding: Vec<u32>,
+    /// How many answers had come then.
+    answered: Vec<u32>,
     in_flight: u32,
     /// When answers came, in nanoseconds.
     answers: Vec<u64>,
@@ -130,6 +150,7 @@ impl Dependencies {
             });
             stream.requests.push(request);
             stream.outstanding.push(stream.in_flight + 1);
+            stream.answered.push(stream.answers.len() as u32);
             if let Some(latency) = record.latency_nanoseconds {
                 stream.in_flight += 1;
                 self.streams[request as usize] = stream.number;
@@ -142,21 +163,40 @@ impl Dependencies {
     /// Says what lets each request of a stream go; how many of them wait for an answer of it.
     fn add(&mut self, stream: &Stream, records: &[Record]) -> usize {
         let most = most_around(&stream.outstanding);
-        let mut needed = 0;
-        let mut waiting = 0;
-        for (number, (request, most)) in (0_u32..).zip(stream.requests.iter().zip(most)) {
-            // Not more than have come: as many were outstanding then.
-            needed = needed.max((number + 1).saturating_sub(most)).min(stream.answers.len() as u32);
-            let event = match needed {
-                0 => stream.begin,
-                needed => {
-                    waiting += 1;
-                    stream.answers[needed as usize - 1]
-                }
-            };
-            let request = *request as usize;
-            self.answers[request] = needed;
-            self.gaps[request] = records[request].time_nanoseconds.saturating_sub(event);
+        let own = || stream.requests.iter().map(|request| &records[*request as usize]);
+        let times: Vec<u64> = own().map(|record| record.time_nanoseconds).collect();
+        let latencies: Vec<Option<u64>> = own().map(|record| record.latency_nanoseconds).collect();
+        let moments = Moments {
+            times: &times,
+            latencies: &latencies,
+            most: &most,
+            answered: &stream.answered,
+            answers: &stream.answers,
+        };
+        let (mut needed, mut waiting) = (0_u32, 0);
+        for Batch { places, waited } in moments.batches() {
+            let answered = stream.answered[places.start];
+            let by_number = |place: usize| (place as u32 + 1).saturating_sub(most[place]);
+            let last = places.end - 1;
+            for place in places {
+                let wanted = match waited {
+                    Waited::ByNumber => by_number(last),
+                    Waited::ForAll => answered,
+                    Waited::Each => answered - (last - place) as u32,
+                };
+                // Not more than have come: as many were outstanding then.
+                needed = needed.max(wanted.min(answered));
+                let event = match needed {
+                    0 => stream.begin,
+                    needed => {
+                        waiting += 1;
+                        stream.answers[needed as usize - 1]
+                    }
+                };
+                let request = stream.requests[place] as usize;
+                self.answers[request] = needed;
+                self.gaps[request] = times[place].saturating_sub(event);
+            }
         }
         for pair in stream.requests.windows(2) {
             self.next[pair[0] as usize] = pair[1];
