@@ -27,6 +27,11 @@ const SET_BACK_NANOSECONDS: i128 = 1_000_000_000;
 const LISTED_REQUESTS: u32 = 1_000_000;
 /// Files of processors that are looked for.
 const PROCESSORS_MAX: u32 = 4096;
+/// No device is larger, in bytes: kernels count them in signed numbers.
+const DEVICE_MAX: u64 = i64::MAX as u64;
+/// Nor is any request as long as this, in bytes: a drive of 16 TiB, discarded at once.
+const REQUEST_MAX: u64 = 1 << 44;
+
 /// A format that can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -270,7 +275,9 @@ impl Reader {
                 return Ok(Some((record, device)));
             }
             let end = record.offset.checked_add(record.length);
-            let is_inside = end.is_some_and(|end| self.size_bytes().is_none_or(|size| end <= size));
+            let size_bytes = self.size_bytes().unwrap_or(DEVICE_MAX);
+            let is_inside =
+                record.length <= REQUEST_MAX && end.is_some_and(|end| end <= size_bytes);
             if record.length == 0 {
                 self.problem(ProblemKind::Empty, 1, None)?;
             } else if !is_inside {

@@ -40,6 +40,9 @@ fn requests_past_the_end_are_skipped() {
     assert_eq!(found.0, [0]);
     assert_eq!(found.1, problem(ProblemKind::PastEnd, 1, 3));
     assert_eq!(found.2, "line 3: a request that reaches past the end of the device");
+    // Nor is there a device on which one as long as this lies.
+    let found = looked_at(&format!("{HEAD}0,read,0,512\n1,write,0,9000000000000000000\n"));
+    assert_eq!((found.0, found.1), (vec![0], problem(ProblemKind::PastEnd, 1, 3)));
 }
 
 #[test]

@@ -167,7 +167,7 @@ impl Options {
 }
 
 /// Memory of the machine in bytes.
-fn machine_memory() -> u64 {
+pub(in crate::suite) fn machine_memory() -> u64 {
     let system = rustix::system::sysinfo();
     #[allow(clippy::useless_conversion)] // Its type depends on the target.
     u64::from(system.totalram).saturating_mul(u64::from(system.mem_unit))

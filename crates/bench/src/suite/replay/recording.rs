@@ -8,6 +8,7 @@ use block::{Error, ErrorKind};
 use results::Doubt;
 use trace::{ProblemKind, Problems, ReadOptions, Record, RecordedOp};
 
+use super::super::bonnie::machine_memory;
 use super::waits::Dependencies;
 
 /// Which part of a file is replayed.
@@ -95,6 +96,15 @@ struct CachedRecording {
 const KEPT_REQUESTS_MAX: usize = 20_000_000;
 /// A request of a closed replay is numbered in 32 bits.
 const REQUESTS_MAX: usize = u32::MAX as usize - 1;
+/// What a request takes of memory at most, in bytes: its record, in a list that grows, what it
+/// waits for, and what is looked at to find that out.
+const REQUEST_BYTES: u64 = 200;
+
+/// How many requests are replayed at most by a machine of so much memory: half of it is theirs.
+fn requests_max(memory_bytes: u64) -> usize {
+    let most = usize::try_from(memory_bytes / 2 / REQUEST_BYTES).unwrap_or(usize::MAX);
+    most.clamp(1, REQUESTS_MAX)
+}
 
 /// The most recent last.
 static KEPT: Mutex<Vec<CachedRecording>> = Mutex::new(Vec::new());
@@ -134,8 +144,12 @@ pub(super) fn read(selection: &Selection) -> Result<Arc<Recording>, Error> {
     Ok(recording)
 }
 
-/// Reads a recording to its end, or so many requests of it.
-fn read_whole(selection: &Selection, most: Option<u64>) -> Result<Recording, Error> {
+/// Reads a recording to its end, or so many requests of it; no more than there is memory for.
+fn read_whole(
+    selection: &Selection,
+    most: Option<u64>,
+    requests_max: usize,
+) -> Result<Recording, Error> {
     let path = &selection.path;
     let options = ReadOptions { device: selection.device.clone(), ..ReadOptions::default() };
     let mut reader = trace::open_with(path, &options)?;
@@ -146,8 +160,13 @@ fn read_whole(selection: &Selection, most: Option<u64>) -> Result<Recording, Err
         if record.op == RecordedOp::Flush || record.length > 0 {
             records.push(record);
         }
-        if records.len() > REQUESTS_MAX {
-            let text = format!("{}: more than {REQUESTS_MAX} requests", path.display());
+        if records.len() > requests_max {
+            let text = format!(
+                "{}: of more than {requests_max} requests, which would take half of this machine's \
+                memory; replay a part of it: requests = {requests_max}, or what `raidloom trace \
+                cut` leaves",
+                path.display()
+            );
             return Err(Error::new(ErrorKind::Invalid, text));
         }
     }
@@ -210,7 +229,7 @@ fn load(selection: &Selection, whole: Option<&Recording>) -> Result<Recording, E
         // What is wrong with the file behind the last that is read is not told.
         Some(whole) if most.is_none() => whole.first(selection.count(whole.records.len())),
         _ => {
-            let mut recording = read_whole(selection, most)?;
+            let mut recording = read_whole(selection, most, requests_max(machine_memory()))?;
             recording.records.truncate(selection.count(recording.records.len()));
             recording
         }
@@ -266,6 +285,30 @@ mod tests {
             let expected = number * 4096 + by * 3 * mebibyte;
             assert_eq!((write.time_nanoseconds, write.offset), (number, expected));
         }
+    }
+
+    /// "A trace of 40 GB": what does not fit into memory is refused, and a part of it is not.
+    #[test]
+    fn more_requests_than_memory_takes_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("load.csv");
+        let line = |number: u64| format!("{number},read,{},512\n", number * 512);
+        std::fs::write(&path, (0..100).map(line).collect::<String>()).unwrap();
+        let all = Selection {
+            path,
+            device: None,
+            percent: 100,
+            requests_max: None,
+            reads_only: false,
+            writes: 1,
+        };
+        let most = requests_max(99 * 2 * REQUEST_BYTES);
+        assert_eq!(most, 99);
+        let error = read_whole(&all, None, most).unwrap_err().to_string();
+        assert!(error.contains("of more than 99 requests"), "{error}");
+        assert_eq!(read_whole(&all, Some(99), most).unwrap().records.len(), 99);
+        assert_eq!(read_whole(&all, None, most + 1).unwrap().records.len(), 100);
+        assert_eq!((requests_max(0), requests_max(u64::MAX)), (1, REQUESTS_MAX));
     }
 
     /// A part of what was read whole is what is read of the file.
