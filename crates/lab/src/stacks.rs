@@ -61,8 +61,20 @@ pub(crate) fn parse(text: &str) -> Result<Node, Error> {
 /// Whether every leaf is a modelled disk, or memory beside such with a modelled time, so that it
 /// runs on the virtual clock.
 pub(crate) fn is_modelled(node: &Node) -> bool {
-    let has_time = |leaf: &&Node| has_model(leaf) || is_modelled_memory(leaf);
-    has_model(node) && node.leaves().iter().all(has_time)
+    has_model(node) && has_modelled_time(node)
+}
+
+/// Whether all that takes requests has a modelled time. A trace takes none: it is written past the
+/// clock.
+fn has_modelled_time(node: &Node) -> bool {
+    match node {
+        Node::Layer { name, children, .. } if name == RECORD && children.len() == 2 => {
+            has_modelled_time(&children[1])
+        }
+        Node::Layer { children, .. } => children.iter().all(has_modelled_time),
+        Node::Leaf { .. } => has_model(node) || is_modelled_memory(node),
+        Node::Missing => true,
+    }
 }
 
 /// Whether a leaf is memory of which is said what a request takes.
@@ -354,8 +366,11 @@ pub(crate) fn own_file(name: &str) -> String {
 /// Whether the first child of a layer is what the layer keeps for itself: an overlay's delta, a
 /// trace. It is made where it is not there, and stays.
 pub(crate) fn keeps_its_first(layer: &str) -> bool {
-    [OVERLAY, "record"].contains(&layer)
+    [OVERLAY, RECORD].contains(&layer)
 }
+
+/// The layer that writes down what it is asked for.
+const RECORD: &str = "record";
 
 /// The layer that only reads what it lies over.
 const OVERLAY: &str = "overlay";

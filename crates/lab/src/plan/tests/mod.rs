@@ -521,6 +521,23 @@ fn models_run_on_the_virtual_clock_and_are_never_compared_with_files() {
     assert!(error.contains("compares measured with modelled figures"), "{error}");
 }
 
+/// A trace is no device: what is recorded of models runs on their clock. An overlay's delta is one.
+#[test]
+fn a_recorded_model_runs_on_the_virtual_clock() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("kept");
+    let clock = |stack: &str| {
+        let stack = stack.replace("KEPT", &place.display().to_string());
+        stacks::is_modelled(&stacks::parse(&stack).unwrap())
+    };
+    let model = "model:maxtor-6y200p0";
+    assert!(clock(&format!("record(file:KEPT, {model})")));
+    assert!(clock(&format!("raid1({model}, record(file:KEPT, {model}))")));
+    assert!(!clock("record(file:KEPT, ram:1MiB)"));
+    assert!(!clock(&format!("record(file:KEPT, raid1({model}, ram:1MiB))")));
+    assert!(!clock(&format!("overlay(file:KEPT, {model})")));
+}
+
 #[test]
 fn the_axes_of_a_baseline_that_it_does_not_name_are_matched() {
     let text = GOOD.replace(
