@@ -197,8 +197,8 @@ words::catalogue! {
         "別のアレイの下のミラーのように、これらは同じ内容です。その上に何があるかを示すものは記録されていません: {groups}";
     ONLY_P: "these add up to zero, each group by itself, as several RAID 5 below another array do, and nothing that is stored tells how a stripe over them would be: {groups}",
         "別のアレイの下の複数の RAID 5 のように、これらは組ごとに合計が 0 になります。その上のストライプの形を示すものは記録されていません: {groups}";
-    ONLY_Q: "these have P and Q, each group by itself, as several RAID 6 below another array do; what stands on such is found by their superblocks alone: {groups}",
-        "別のアレイの下の複数の RAID 6 のように、これらは組ごとに P と Q を持ちます。その上のものはスーパーブロックからしかわかりません: {groups}";
+    ONLY_Q: "these have P and Q, each group by itself, as several RAID 6 below another array do, and nothing that is stored tells how a stripe over them would be: {groups}",
+        "別のアレイの下の複数の RAID 6 のように、これらは組ごとに P と Q を持ちます。その上のストライプの形を示すものは記録されていません: {groups}";
     CLAIMED_BY_ANOTHER: "{own}: another one claims its place too",
         "{own}: 同じ場所を名乗るものがほかにもあります";
 }

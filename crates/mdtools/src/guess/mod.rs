@@ -26,6 +26,7 @@ mod evidence;
 mod images;
 mod landmarks;
 mod nested;
+mod q_orders;
 mod reader;
 mod redundancy;
 mod search;
@@ -52,8 +53,9 @@ pub use evidence::{Evidence, Proof};
 pub use images::Images;
 use landmarks::{Landmark, openings};
 pub(crate) use nested::{Copies, beginnings, copies, guess_stripe, nested_offsets, sums};
+use q_orders::{Keys, told_by_q, weighted_rows};
 use reader::{Reader, is_zero};
-use redundancy::{Arrangement, Fit, Sample};
+use redundancy::{Fit, Sample};
 use search::{AbsentSource, COPIES, Order, Search};
 use shape::{Map, Spot};
 pub use shape::{ParityBelow, Shape};
@@ -79,14 +81,14 @@ pub const CHUNKS_BYTES: [u64; 11] = [
 const FILLED_MAX: usize = 4;
 /// How many samples are looked for.
 const SAMPLES: usize = 256;
-/// How many samples are tried as the one that Q tells the order from.
-const KEY_SAMPLES: usize = 12;
 /// At how many addresses copies are compared.
 const COMPARED: usize = 64;
 /// What fits by chance, or in what superblocks have beside them, makes no candidate.
 const FITS_MIN: u32 = 4;
 /// Copies and rows that agree beyond this number prove nothing more.
 const RELATIONS_MAX: u32 = 32;
+/// What rows that agree are called in the explanation, where parity weighs.
+const ROWS: &str = "rows with the right P and Q";
 /// A share that is the whole.
 pub const WHOLE: u32 = 1_000_000;
 /// With fewer places that hold something, too little is stored to exclude anything.
@@ -535,13 +537,6 @@ fn layouts(level: Level, reader: &Reader<'_>, chunk_bytes: u64) -> Vec<Layout> {
     }
 }
 
-/// What Q told in some samples: the sample's index and the arrangements in which it is right.
-#[derive(Default)]
-struct Keys {
-    plain: Option<Vec<(usize, Vec<Arrangement>)>>,
-    ddf: Option<Vec<(usize, Vec<Arrangement>)>>,
-}
-
 struct Work<'a> {
     reader: &'a Reader<'a>,
     samples: &'a [Sample],
@@ -576,7 +571,7 @@ impl Work<'_> {
                 let is_copied = level == Level::Raid10 && (!is_told || begins());
                 let compared = if is_copied { self.compared(&map) } else { Vec::new() };
                 let mut orders = Vec::new();
-                for order in self.told_by_q(shape, &map) {
+                for order in told_by_q(self.samples, &mut self.keys, shape, &map) {
                     let known = Order::known(order.into_iter().map(Some).collect());
                     let followed = self.after_openings(&map, absent, &known, &[]);
                     orders.extend(if followed.is_empty() { vec![known] } else { followed });
@@ -629,49 +624,6 @@ impl Work<'_> {
         let addresses: Vec<u64> =
             places.map(|sector| sector * SECTOR_BYTES).filter(|_| sectors > 0).collect();
         addresses.into_iter().filter(|address| holds_something(*address)).take(COMPARED).collect()
-    }
-
-    /// Orders in which Q of a sample is right, and then of the others too.
-    fn told_by_q(&mut self, shape: &Shape, map: &Map) -> Vec<Vec<usize>> {
-        let (Level::Raid6, Layout::Parity(layout)) = (shape.level, shape.layout) else {
-            return Vec::new();
-        };
-        let ddf = redundancy::is_ddf(layout);
-        let keys = if ddf { &mut self.keys.ddf } else { &mut self.keys.plain };
-        let keys = &*keys.get_or_insert_with(|| arrangements_of(self.samples, ddf));
-        let key = keys.iter().find_map(|(index, arrangements)| {
-            Some((map.row_at(self.samples[*index].offset)?, arrangements))
-        });
-        let Some((row, arrangements)) = key else { return Vec::new() };
-        let orders = arrangements
-            .iter()
-            .filter_map(|arrangement| redundancy::order_of(&row, self.reader.count(), arrangement));
-        let orders: Vec<Vec<usize>> = orders.filter(|order| is_permutation(order)).collect();
-        orders.into_iter().filter(|order| self.weighted(map, order).is_some()).collect()
-    }
-
-    /// How many rows have the right P and Q; `None` as soon as too many have not.
-    fn weighted(&self, map: &Map, order: &[usize]) -> Option<Fit> {
-        let mut fit = Fit::default();
-        for sample in self.samples {
-            let Some(fits) = redundancy::weighted_fits(map, order, sample) else { continue };
-            fit.of += 1;
-            fit.fits += u32::from(fits);
-            if (fit.of - fit.fits) * 8 > fit.fits + 16 {
-                return None;
-            }
-        }
-        (fit.fits > 0).then_some(fit)
-    }
-
-    /// How many rows have the right P and Q, of all that tell it.
-    fn weighted_rows(&self, map: &Map, order: &[usize]) -> Fit {
-        let rows =
-            self.samples.iter().filter_map(|sample| redundancy::weighted_fits(map, order, sample));
-        rows.fold(Fit::default(), |fit, fits| Fit {
-            fits: fit.fits + u32::from(fits),
-            of: fit.of + 1,
-        })
     }
 
     /// Members one behind the other: the first has the opening, and each next one is looked for in
@@ -798,11 +750,13 @@ impl Work<'_> {
                 let fit = Fit { fits: fits.min(self.relations.sum.fits), of: fits };
                 count("rows with the right P", Proof::Shared, fit);
             }
-            Level::Raid6 => count(
-                "rows with the right P and Q",
-                Proof::Relation,
-                self.weighted_rows(&map, &members),
-            ),
+            Level::Raid6 => {
+                count(ROWS, Proof::Relation, weighted_rows(self.samples, &map, &members));
+            }
+            Level::Raid0 if shape.below.is_some_and(|below| below.level == Level::Raid6) => {
+                let fit = nested::weighted_rows(self.samples, &map, &members);
+                count(ROWS, Proof::Relation, fit);
+            }
             _ => (),
         }
         let fits: u32 = tally.0.iter().map(|row| row.fits).sum();
@@ -845,26 +799,6 @@ fn absent_in(level: Level) -> AbsentSource {
         Level::Raid6 => AbsentSource::SumWithoutQ,
         _ => AbsentSource::Unknown,
     }
-}
-
-/// The samples with the fewest arrangements, those that tell nothing left out.
-fn arrangements_of(samples: &[Sample], ddf: bool) -> Vec<(usize, Vec<Arrangement>)> {
-    let mut fullest: Vec<usize> = (0..samples.len()).collect();
-    let zero_bytes = |index: usize| {
-        let bytes = samples[index].sectors.iter().flatten().flatten();
-        bytes.filter(|byte| **byte == 0).count()
-    };
-    fullest.sort_by_key(|index| zero_bytes(*index));
-    let mut keys: Vec<(usize, Vec<Arrangement>)> = (fullest.into_iter().take(KEY_SAMPLES))
-        .map(|index| (index, redundancy::arrangements(&samples[index], ddf)))
-        .filter(|(_, arrangements)| !arrangements.is_empty())
-        .collect();
-    keys.sort_by_key(|(_, arrangements)| arrangements.len());
-    keys
-}
-
-fn is_permutation(order: &[usize]) -> bool {
-    (0..order.len()).all(|member| order.contains(&member))
 }
 
 fn permutations(of: &[usize]) -> Vec<Vec<usize>> {

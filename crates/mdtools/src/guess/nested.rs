@@ -4,6 +4,7 @@
 //! ```text
 //!   raid0 of mirrors      a = b, c = d            one of each stands for both
 //!   raid0 of raid5s       a+b+c = 0, d+e+f = 0    each group is an array by itself
+//!   raid0 of raid6s       a+b+c = 0 without d     the same, and Q tells the order in each group
 //! ```
 
 use std::collections::{HashMap, HashSet};
@@ -13,12 +14,14 @@ use array::geometry::ParityLayout;
 use array::md::{Layout, Level};
 
 use super::landmarks::{Landmark, Verdict, openings};
+use super::q_orders::{self, Keys, told_by_q};
 use super::reader::Reader;
+use super::redundancy::{Fit, Sample};
 use super::search::{AbsentSource, Order};
 use super::shape::{Map, ParityBelow, Shape};
 use super::{
-    CHUNKS_BYTES, Guess, Guesses, Keys, Members, Relations, SAMPLES, SECTOR_BYTES, SearchLimits,
-    Work, data_offsets, rank, redundancy,
+    CHUNKS_BYTES, Guess, Guesses, Members, Relations, SAMPLES, SECTOR_BYTES, SearchLimits, Work,
+    data_offsets, permutations, rank, redundancy,
 };
 
 /// Chunks by which mdadm's rule for the start of data differs, in bytes.
@@ -142,36 +145,63 @@ const LAYOUTS: [ParityLayout; 4] = [
     ParityLayout::RightSymmetric,
     ParityLayout::RightAsymmetric,
 ];
+/// The same with Q counted by places, as DDF and the controllers that keep to it have it.
+const DDF_LAYOUTS: [ParityLayout; 3] =
+    [ParityLayout::DdfNContinue, ParityLayout::DdfNRestart, ParityLayout::DdfZeroRestart];
+/// With more arrays below a stripe not all orders of them are tried.
+const GROUPS_MAX: usize = 5;
+/// Of so many orders of the members of all groups Q tells nothing more.
+const ORDERS_MAX: usize = 1000;
 
-/// Searches for a stripe over arrays of level 5, whose members are in these groups. `starts` is
-/// where data may begin on a member besides where md has them.
+fn layouts(level: Level) -> &'static [ParityLayout] {
+    const WITH_Q: [ParityLayout; 7] = {
+        let ([a, b, c, d], [e, f, g]) = (LAYOUTS, DDF_LAYOUTS);
+        [a, b, c, d, e, f, g]
+    };
+    if level == Level::Raid6 { &WITH_Q } else { &LAYOUTS }
+}
+
+/// Searches for a stripe over arrays of level 5 or 6, whose members are in these groups. `starts`
+/// is where data may begin on a member besides where md has them.
 pub(crate) fn guess_stripe(
     members: &dyn Members,
-    groups: &[Vec<usize>],
+    (level, groups): (Level, &[Vec<usize>]),
     known: &SearchLimits,
     starts: &[u64],
     progress: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Guesses {
     let reader = Reader::new(members);
+    let samples = match level {
+        Level::Raid6 => redundancy::samples(members, known.seed, SAMPLES, &mut || true),
+        // P tells nothing of order, chunk and layout.
+        _ => Vec::new(),
+    };
+    let mut told = GroupOrders::of(groups, &samples);
     let mut work = Work {
         reader: &reader,
-        samples: &[],
+        samples: &samples,
         relations: Relations::of(&[], &reader),
         keys: Keys::default(),
         guesses: Vec::new(),
         seen: HashSet::new(),
     };
-    let shapes = stripes(&reader, groups[0].len(), known, starts);
+    let shapes = stripes(&reader, (level, groups[0].len()), known, starts);
     let mut found = Guesses::default();
     for (number, shape) in shapes.iter().enumerate() {
         if !progress(number, shapes.len()) {
             found.interrupted = true;
             break;
         }
-        let unknown = Order::unknown(reader.count());
         let Some(map) = Map::new(shape, &reader.sizes()) else { continue };
-        for order in work.after_openings(&map, AbsentSource::Unknown, &unknown, &[]) {
-            work.finish(shape, &reader.sizes(), &order, &[]);
+        let unknown = || vec![Order::unknown(reader.count())];
+        let starts = match shape.below.filter(|below| below.level == Level::Raid6) {
+            Some(below) => told.orders(below, reader.smallest()),
+            None => unknown(),
+        };
+        for start in starts {
+            for order in work.after_openings(&map, AbsentSource::Unknown, &start, &[]) {
+                work.finish(shape, &reader.sizes(), &order, &[]);
+            }
         }
     }
     let has_groups = |guess: &Guess| {
@@ -187,11 +217,92 @@ pub(crate) fn guess_stripe(
     found
 }
 
+/// What Q tells of the order within each of several groups.
+struct GroupOrders<'a> {
+    groups: &'a [Vec<usize>],
+    /// Samples of each group alone.
+    samples: Vec<Vec<Sample>>,
+    keys: Vec<Keys>,
+    /// The members of all groups in order, by chunk, layout and place of the data.
+    known: HashMap<(u64, ParityLayout, u64), Vec<Vec<usize>>>,
+}
+
+impl GroupOrders<'_> {
+    fn of<'a>(groups: &'a [Vec<usize>], samples: &[Sample]) -> GroupOrders<'a> {
+        let keys = groups.iter().map(|_| Keys::default()).collect();
+        let samples = groups.iter().map(|group| samples_of(samples, group).collect()).collect();
+        GroupOrders { groups, samples, keys, known: HashMap::new() }
+    }
+
+    /// Every order of all members in which Q of each group is right, the groups one behind the
+    /// other in all orders.
+    fn orders(&mut self, below: ParityBelow, smallest: u64) -> Vec<Order> {
+        let GroupOrders { groups, samples, keys, known } = self;
+        let key = (below.chunk_bytes, below.layout, below.data_offset_bytes);
+        let all = known.entry(key).or_insert_with(|| {
+            let shape = below.shape();
+            let map = Map::new(&shape, &vec![smallest; below.members]);
+            let Some(map) = map.filter(|_| groups.len() <= GROUPS_MAX) else { return Vec::new() };
+            let own = groups.iter().zip(samples).zip(keys).map(|((group, samples), keys)| {
+                let orders = told_by_q(samples, keys, &shape, &map).into_iter();
+                orders.map(|order| order.iter().map(|member| group[*member]).collect()).collect()
+            });
+            in_all_orders(&own.collect::<Vec<Vec<Vec<usize>>>>())
+        });
+        let known = |order: &Vec<usize>| Order::known(order.iter().copied().map(Some).collect());
+        all.iter().map(known).collect()
+    }
+}
+
+/// Groups of which each has one of several orders, one behind the other in all orders.
+fn in_all_orders(groups: &[Vec<Vec<usize>>]) -> Vec<Vec<usize>> {
+    let mut all = Vec::new();
+    for numbers in permutations(&(0..groups.len()).collect::<Vec<_>>()) {
+        let mut orders = vec![Vec::new()];
+        for number in numbers {
+            let longer = |order: &Vec<usize>| {
+                let with = groups[number].iter().map(|own| [&order[..], &own[..]].concat());
+                with.collect::<Vec<_>>()
+            };
+            orders = orders.iter().flat_map(longer).take(ORDERS_MAX).collect();
+        }
+        all.extend(orders);
+    }
+    all.truncate(ORDERS_MAX);
+    all
+}
+
+/// Samples of these members alone, in this order, in which they hold something.
+fn samples_of<'a>(samples: &'a [Sample], group: &'a [usize]) -> impl Iterator<Item = Sample> {
+    let own = samples.iter().map(|sample| sample.of_members(group));
+    own.filter(|sample| sample.used() >= 2)
+}
+
+/// How many rows of the arrays below have the right P and Q, with the members in this order.
+pub(super) fn weighted_rows(samples: &[Sample], map: &Map, order: &[usize]) -> Fit {
+    let below = map.below();
+    let mut fit = Fit::default();
+    let Some(size) = order.len().checked_div(below.len()) else { return fit };
+    let places: Vec<usize> = (0..size).collect();
+    for (inner, own) in below.iter().zip(order.chunks(size)) {
+        let own: Vec<Sample> = samples_of(samples, own).collect();
+        let rows = q_orders::weighted_rows(&own, inner, &places);
+        fit = Fit { fits: fit.fits + rows.fits, of: fit.of + rows.of };
+    }
+    fit
+}
+
 /// Every stripe to try: those whose first sector is where something begins.
-fn stripes(reader: &Reader<'_>, count: usize, known: &SearchLimits, starts: &[u64]) -> Vec<Shape> {
+fn stripes(
+    reader: &Reader<'_>,
+    (level, count): (Level, usize),
+    known: &SearchLimits,
+    starts: &[u64],
+) -> Vec<Shape> {
     let openings = openings(0);
     let mut known_places: HashMap<u64, bool> = HashMap::new();
     let mut shapes = Vec::new();
+    let data_count = count as u64 - if level == Level::Raid6 { 2 } else { 1 };
     let chunks =
         if known.chunks_bytes.is_empty() { &CHUNKS_BYTES[..] } else { &known.chunks_bytes };
     for &chunk_bytes in chunks {
@@ -200,6 +311,7 @@ fn stripes(reader: &Reader<'_>, count: usize, known: &SearchLimits, starts: &[u6
         let firsts = firsts.into_iter().chain(starts.iter().copied());
         for first in firsts.filter(|first| seen.insert(*first)) {
             let below = |layout| ParityBelow {
+                level,
                 members: count,
                 layout,
                 chunk_bytes,
@@ -219,15 +331,15 @@ fn stripes(reader: &Reader<'_>, count: usize, known: &SearchLimits, starts: &[u6
                     continue;
                 }
                 // Controllers deal out whole rows of the arrays below.
-                let row = chunk_bytes * (count as u64 - 1);
+                let row = chunk_bytes * data_count;
                 let others = chunks.iter().copied().filter(|bytes| *bytes != row);
                 for outer in [row].into_iter().chain(others) {
-                    shapes.extend(LAYOUTS.map(|layout| Shape {
+                    shapes.extend(layouts(level).iter().map(|layout| Shape {
                         level: Level::Raid0,
                         layout: Layout::Raid0(Some(Raid0Layout::Original)),
                         chunk_bytes: outer,
                         data_offset_bytes: second,
-                        below: Some(below(layout)),
+                        below: Some(below(*layout)),
                     }));
                 }
             }

@@ -39,8 +39,14 @@ impl Sample {
             .filter_map(|(member, sector)| Some((member, sector.as_ref()?)))
     }
 
+    /// The same of these members alone, in this order.
+    pub(super) fn of_members(&self, members: &[usize]) -> Sample {
+        let sectors = members.iter().map(|member| self.sectors[*member]);
+        Sample { offset: self.offset, sectors: sectors.collect() }
+    }
+
     /// How many members hold something else than zeroes.
-    fn used(&self) -> usize {
+    pub(super) fn used(&self) -> usize {
         self.present().filter(|(_, sector)| !is_zero(sector)).count()
     }
 

@@ -27,9 +27,11 @@ pub struct Shape {
     pub below: Option<ParityBelow>,
 }
 
-/// An array of level 5 that stands in a place of another one.
+/// An array with parity that stands in a place of another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParityBelow {
+    /// Its level: 5 or 6.
+    pub level: Level,
     /// How many members it has.
     pub members: usize,
     /// Its layout.
@@ -44,7 +46,7 @@ impl ParityBelow {
     /// What each of these arrays is by itself.
     pub(super) fn shape(self) -> Shape {
         Shape {
-            level: Level::Raid5,
+            level: self.level,
             layout: Layout::Parity(self.layout),
             chunk_bytes: self.chunk_bytes,
             data_offset_bytes: self.data_offset_bytes,
@@ -199,6 +201,14 @@ impl Map {
     /// Size of the array in bytes.
     pub(super) fn size_bytes(&self) -> u64 {
         self.size_bytes
+    }
+
+    /// The arrays below it, where each place is one.
+    pub(super) fn below(&self) -> &[Map] {
+        match &self.geometry {
+            Geometry::Nested(_, inner) => inner,
+            _ => &[],
+        }
     }
 
     /// Where the sector at `address` of the array is: one spot, or one for each copy; none behind

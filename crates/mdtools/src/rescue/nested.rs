@@ -28,8 +28,13 @@ use crate::{MemberSource, catalogue, node_from};
 const DEALT: [Level; 2] = [Level::Raid0, Level::Raid10];
 /// With fewer places at which more than one array holds something nothing is told.
 const SAMPLES_MIN: usize = 8;
-/// How many members each array with parity below another one has.
+/// How many members each array with P below another one has.
 const GROUP_SIZES: [usize; 2] = [3, 4];
+/// The same with P and Q.
+const GROUP_SIZES_WITH_Q: [usize; 3] = [4, 5, 6];
+/// Among more members than this groups of more than four are not looked for: their choices are too
+/// many.
+const GROUPED_MAX: usize = 16;
 
 /// What stands in a place of an array that is found by what its members hold.
 pub(super) enum Place {
@@ -161,9 +166,12 @@ impl Search<'_> {
         if classes.len() > 1 && classes.len() < sources.len() {
             return Some(Groups::Mirrors(classes));
         }
-        let sums = |size: usize, but_one: bool| match sources.len() % size {
-            0 => sums(&images, size, but_one, self.known.seed),
-            _ => Vec::new(),
+        let sums = |size: usize, but_one: bool| {
+            let is_tried = size <= 4 || sources.len() <= GROUPED_MAX;
+            match is_tried && sources.len().is_multiple_of(size) {
+                true => sums(&images, size, but_one, self.known.seed),
+                false => Vec::new(),
+            }
         };
         let found = |but_one: bool, sizes: &[usize]| {
             let mut found = sizes.iter().map(|size| sums(*size, but_one));
@@ -171,7 +179,7 @@ impl Search<'_> {
         };
         found(false, &GROUP_SIZES)
             .map(Groups::WithP)
-            .or_else(|| found(true, &GROUP_SIZES[1..]).map(Groups::WithQ))
+            .or_else(|| found(true, &GROUP_SIZES_WITH_Q).map(Groups::WithQ))
     }
 
     pub(super) fn over_groups(
@@ -181,8 +189,8 @@ impl Search<'_> {
     ) -> Option<(RescuedArray, Vec<MemberSource>)> {
         match groups {
             Groups::Mirrors(classes) => self.over_mirrors(sources, classes),
-            Groups::WithP(groups) => self.over_parity(sources, groups),
-            Groups::WithQ(_) => None,
+            Groups::WithP(groups) => self.over_parity(sources, (Level::Raid5, groups)),
+            Groups::WithQ(groups) => self.over_parity(sources, (Level::Raid6, groups)),
         }
     }
 
@@ -317,11 +325,11 @@ impl Search<'_> {
         holds.then_some(array)
     }
 
-    /// A stripe over arrays of level 5.
+    /// A stripe over arrays of level 5 or 6.
     fn over_parity(
         &mut self,
         sources: &[MemberSource],
-        groups: &[Vec<usize>],
+        groups: (Level, &[Vec<usize>]),
     ) -> Option<(RescuedArray, Vec<MemberSource>)> {
         let images = Images::of_all(self.guard, sources).ok()?;
         let found =

@@ -108,6 +108,8 @@ fn layout(level: Level) -> Layout {
 
 const MIRRORS: [&str; 2] = ["raid1(@0, @1)", "raid1(@2, @3)"];
 const RECORDED_MIRRORS: [&str; 2] = ["raid1(metadata=1.2, @0, @1)", "raid1(metadata=1.2, @2, @3)"];
+const RECORDED_DOUBLE_PARITY: [&str; 2] =
+    ["raid6(metadata=1.2, @0, @1, @2, @3)", "raid6(metadata=1.2, @4, @5, @6, @7)"];
 const RECORDED_PARITY: [&str; 2] =
     ["raid5(metadata=1.2, @0, @1, @2)", "raid5(metadata=1.2, @3, @4, @5)"];
 
@@ -136,6 +138,22 @@ fn bare_striped_parity(content: &[u8]) -> BrokenSet {
     let text = "raid0(metadata=none, chunk=128KiB, raid5(chunk=64KiB, @0, @1, @2), \
         raid5(chunk=64KiB, @3, @4, @5))";
     BrokenSet::bare_over(text, 6, 0, content)
+}
+/// RAID 60 of a controller.
+fn bare_striped_double_parity(content: &[u8]) -> BrokenSet {
+    let text = "raid0(metadata=none, chunk=128KiB, raid6(chunk=64KiB, @0, @1, @2, @3), \
+        raid6(chunk=64KiB, @4, @5, @6, @7))";
+    BrokenSet::bare_over(text, 8, 0, content)
+}
+fn bare_striped_ddf(content: &[u8]) -> BrokenSet {
+    let text = "raid0(metadata=none, chunk=192KiB, \
+        raid6(chunk=64KiB, layout=ddf-N-continue, @0, @1, @2, @3, @4), \
+        raid6(chunk=64KiB, layout=ddf-N-continue, @5, @6, @7, @8, @9))";
+    BrokenSet::bare_over(text, 10, MIB, content)
+}
+fn striped_double_parity(content: &[u8]) -> BrokenSet {
+    let [one, other] = ["raid6(chunk=64KiB, @0, @1, @2, @3)", "raid6(chunk=64KiB, @4, @5, @6, @7)"];
+    BrokenSet::over(Level::Raid0, &[one, other], 8, content)
 }
 
 pub(super) const SETS: &[Row] = &[
@@ -240,14 +258,35 @@ pub(super) const SETS: &[Row] = &[
         |set| (0..6).for_each(|member| set.put(member, 0, &[0; 512 << 10])),
         Refused("add up to zero"),
     ),
+    ("60 of a controller", bare_striped_double_parity, |_| (), Warned(by_content)),
     (
-        "60 without superblocks",
-        |content| {
-            let text = "raid0(metadata=none, chunk=128KiB, raid6(chunk=64KiB, @0, @1, @2, @3), \
-                raid6(chunk=64KiB, @4, @5, @6, @7))";
-            BrokenSet::bare_over(text, 8, 0, content)
+        "60 of a controller, drives in another order",
+        bare_striped_double_parity,
+        |set| {
+            set.paths.swap(1, 6);
+            set.paths.swap(3, 5);
         },
+        Warned(by_content),
+    ),
+    (
+        "60 of a controller that keeps to DDF, five drives in each array",
+        bare_striped_ddf,
         |_| (),
+        Warned(by_content),
+    ),
+    (
+        "a stripe of level 6, all superblocks lost",
+        striped_double_parity,
+        |set| {
+            RECORDED_DOUBLE_PARITY.iter().for_each(|text| set.wipe_in(text));
+            set.wipe_all();
+        },
+        Warned(by_content),
+    ),
+    (
+        "60 of a controller, what it held overwritten",
+        bare_striped_double_parity,
+        |set| (0..8).for_each(|member| set.put(member, 0, &[0; 512 << 10])),
         Refused("have P and Q"),
     ),
     (
