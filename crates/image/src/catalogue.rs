@@ -2,6 +2,8 @@
 
 words::catalogue! {
     IMAGE_DAMAGED: "the image is damaged: {what}", "イメージが壊れています: {what}";
+    READ_FROM_LOG: "it was not closed in order: what was written last is taken from its log",
+        "正しく閉じられていないため、最後に書かれた内容はログから読みます";
     NOT_UNPACKED: "a packed cluster cannot be unpacked", "圧縮クラスターを展開できない";
     WRITE_UNANSWERED: "a write of the image's tables or clusters was never answered, and nobody knows what it holds",
         "イメージの表かクラスターへの書き込みに応答がなく、その内容は不明です";
@@ -97,8 +99,13 @@ words::catalogue! {
     VHDX_HEADERS: "neither header has its checksum", "どちらのヘッダーもチェックサムが一致しない";
     VHDX_VERSION: "VHDX version {version} is not known; 1 is",
         "VHDX のバージョン {version} は未知です(使えるのは 1)";
-    VHDX_LOG: "what was written last is only in its log; `qemu-img check -r all` brings it in place",
-        "最後の書き込みがログにしかありません。`qemu-img check -r all` で反映できます";
+    VHDX_LOG: "its log has more than tables; `qemu-img check -r all` brings that in place",
+        "ログに表以外の内容があります。`qemu-img check -r all` で反映できます";
+    VHDX_LOG_SHAPE: "its log makes no sense", "ログの値がおかしい";
+    VHDX_LOG_NOTHING: "it says that something is in its log, and nothing whole is",
+        "ログに内容があるとされているが、完全なものがない";
+    VHDX_LOG_CUT: "it is shorter than it was when its log was written",
+        "ログが書かれたときよりも短い";
     VHDX_REGION: "it needs a region that is not known", "未知の領域が必要です";
     VHDX_REGIONS: "neither table of regions has its checksum",
         "どちらの領域の表もチェックサムが一致しない";

@@ -13,6 +13,33 @@ pub type ReadBytes<'a> = dyn FnMut(u64, &mut [u8]) -> Result<(), Error> + 'a;
 const SIZE_BYTES_MAX: u64 = i64::MAX as u64;
 /// All tables of an image together, in bytes: those of a disk of 8 TiB in clusters of 64 KiB.
 const TABLES_BYTES_MAX: u64 = 1 << 30;
+
+/// What counts in place of a range of the file.
+pub(crate) struct Patch {
+    pub(crate) offset: u64,
+    pub(crate) end: u64,
+    /// As long as the range; `None` for zeroes.
+    pub(crate) bytes: Option<Vec<u8>>,
+}
+
+impl Patch {
+    /// Puts what is in both into bytes that were read from an offset on.
+    fn lay_over(&self, offset: u64, target: &mut [u8]) {
+        let (from, to) = (self.offset.max(offset), self.end.min(offset + target.len() as u64));
+        if from >= to {
+            return;
+        }
+        let target = &mut target[(from - offset) as usize..(to - offset) as usize];
+        match &self.bytes {
+            None => target.fill(0),
+            Some(bytes) => {
+                let from = (from - self.offset) as usize;
+                target.copy_from_slice(&bytes[from..from + target.len()]);
+            }
+        }
+    }
+}
+
 /// The file of an image while its tables are read.
 pub(crate) struct ImageFile<'a> {
     pub(crate) size_bytes: u64,
@@ -20,6 +47,8 @@ pub(crate) struct ImageFile<'a> {
     pub(crate) tables_bytes: u64,
     /// Where headers and tables lie, in bytes.
     pub(crate) ranges: Vec<(u64, u64)>,
+    /// What a log has that is not in its place yet; later ones lie over earlier ones.
+    pub(crate) patches: Vec<Patch>,
     pub(crate) read: &'a mut ReadBytes<'a>,
 }
 
@@ -27,7 +56,13 @@ impl ImageFile<'_> {
     /// Fills the slice with what lies at `offset`.
     pub(crate) fn read(&mut self, offset: u64, target: &mut [u8]) -> Result<(), Error> {
         self.must_hold(offset, target.len() as u64, catalogue::A_HEADER)?;
-        (self.read)(offset, target)
+        self.fill(offset, target)
+    }
+
+    fn fill(&mut self, offset: u64, target: &mut [u8]) -> Result<(), Error> {
+        (self.read)(offset, target)?;
+        self.patches.iter().for_each(|patch| patch.lay_over(offset, target));
+        Ok(())
     }
 
     pub(crate) fn head<const N: usize>(&mut self, offset: u64) -> Result<[u8; N], Error> {
@@ -64,7 +99,7 @@ impl ImageFile<'_> {
     ) -> Result<Vec<u8>, Error> {
         self.must_hold(offset, length, what)?;
         let mut bytes = vec![0; length as usize];
-        (self.read)(offset, &mut bytes)?;
+        self.fill(offset, &mut bytes)?;
         Ok(bytes)
     }
 

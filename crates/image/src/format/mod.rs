@@ -4,6 +4,7 @@ mod qcow2;
 mod vdi;
 mod vhd;
 mod vhdx;
+mod vhdx_log;
 mod vmdk;
 
 use block::{Blocking, Device, Error, ErrorKind};
@@ -116,7 +117,8 @@ impl ImageHeader {
         image_use: &ImageUse,
         read: &mut ReadBytes<'_>,
     ) -> Result<ImageHeader, Error> {
-        let mut file = ImageFile { size_bytes, tables_bytes: 0, ranges: Vec::new(), read };
+        let (ranges, patches) = (Vec::new(), Vec::new());
+        let mut file = ImageFile { size_bytes, tables_bytes: 0, ranges, patches, read };
         let no_image = || {
             let text = catalogue::NO_IMAGE;
             Error::new(ErrorKind::Invalid, text)
@@ -131,10 +133,10 @@ impl ImageHeader {
         file.read(0, &mut start)?;
         let is_footer = |bytes: &[u8]| bytes.starts_with(vhd::MAGIC);
         let mut end = [0; 512];
-        let last = size_bytes / 512 * 512 - 512;
+        let last = vhd::footer_offset(size_bytes);
         // The file of an image that is written to may still have to grow to there.
         if !start.starts_with(qcow2::MAGIC) {
-            file.read(last, &mut end)?;
+            end = vhd::footer(&mut file, last)?;
         }
         let mut header = match &start {
             head if head.starts_with(qcow2::MAGIC) => qcow2::read(&mut file, image_use)?,

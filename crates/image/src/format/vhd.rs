@@ -19,12 +19,26 @@ const DYNAMIC: u32 = 3;
 const DIFFERENCING: u32 = 4;
 const HOLE: u32 = u32::MAX;
 /// Who writes the size as it is; others mean what the geometry comes to.
-const EXACT: [&[u8; 4]; 6] = [b"win ", b"qem2", b"d2v ", b"tap\0", b"CTXS", b"wa\0\0"];
+const EXACT: [&[u8; 4]; 7] = [b"win ", b"vbox", b"qem2", b"d2v ", b"tap\0", b"CTXS", b"wa\0\0"];
 /// The largest geometry there is: a larger disk cannot mean it.
 const LARGEST: u64 = 65_535 * 16 * 255;
 
+/// Where the footer at the end of a file begins. Programs before Virtual PC 2004 leave out its last
+/// byte.
+pub(super) fn footer_offset(file_bytes: u64) -> u64 {
+    (file_bytes + 1) / 512 * 512 - 512
+}
+
+/// What lies there, with a last byte that may be left out.
+pub(super) fn footer(file: &mut ImageFile<'_>, last: u64) -> Result<[u8; 512], Error> {
+    let mut bytes = [0; 512];
+    let there = file.size_bytes.saturating_sub(last).min(FOOTER_BYTES);
+    file.read(last, &mut bytes[..there as usize])?;
+    Ok(bytes)
+}
+
 pub(super) fn read(file: &mut ImageFile<'_>, last: u64) -> Result<ImageHeader, Error> {
-    let end: [u8; 512] = file.head(last)?;
+    let end = footer(file, last)?;
     let start: [u8; 512] = file.head(0)?;
     // Where one copy is damaged the other is taken.
     let footer = [end, start].into_iter().find(|bytes| bytes.starts_with(MAGIC) && fits(bytes, 64));

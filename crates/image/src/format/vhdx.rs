@@ -3,11 +3,11 @@
 use block::Error;
 use words::statement;
 
-use super::{ImageFormat, ImageHeader, one_table};
+use super::{ImageFormat, ImageHeader, one_table, vhdx_log};
 use crate::catalogue;
 use crate::map::{Entry, ImageMap, damaged, unknown};
 use crate::packed::Packing;
-use crate::source::{ImageFile, low32, low64};
+use crate::source::{ImageFile, Patch, low32, low64};
 
 pub(super) const MAGIC: &[u8] = b"vhdxfile";
 const HEADERS: [u64; 2] = [64 << 10, 128 << 10];
@@ -34,7 +34,7 @@ const fn guid(one: u32, two: u16, three: u16, rest: u64) -> Guid {
 }
 
 pub(super) fn read(file: &mut ImageFile<'_>) -> Result<ImageHeader, Error> {
-    check_header(file)?;
+    let header = header(file)?;
     let regions = regions(file)?;
     let region = |name: Guid| {
         let found = regions.iter().find(|(region, ..)| *region == name);
@@ -44,6 +44,18 @@ pub(super) fn read(file: &mut ImageFile<'_>) -> Result<ImageHeader, Error> {
         return Err(damaged(catalogue::VHDX_LACKS));
     };
     file.keep(0, START_BYTES);
+    let is_logged = header[48..64] != [0; 16];
+    if is_logged {
+        let patches = vhdx_log::replayed(file, &header)?;
+        let is_in = |patch: &Patch, (offset, length): (u64, u64)| {
+            patch.offset >= offset && patch.end - offset <= length
+        };
+        // Data are never in the log, and what else there is was read already.
+        if !patches.iter().all(|patch| is_in(patch, bat) || is_in(patch, metadata)) {
+            return Err(unknown(catalogue::VHDX_LOG));
+        }
+        file.patches = patches;
+    }
     let shape = Shape::read(file, metadata)?;
     let map = map(file, &shape, bat)?;
     file.check(&map, shape.block_bytes)?;
@@ -52,21 +64,21 @@ pub(super) fn read(file: &mut ImageFile<'_>) -> Result<ImageHeader, Error> {
         backing: None,
         map,
         packing: Packing::Deflate,
-        note: None,
+        note: is_logged.then(|| catalogue::READ_FROM_LOG.into()),
         tables: None,
         size_bytes: 0,
     })
 }
 
 /// Whether a checksum at byte 4 is that of these bytes.
-fn fits(bytes: &mut [u8]) -> bool {
+pub(super) fn fits(bytes: &mut [u8]) -> bool {
     let said = low32(bytes, 4);
     bytes[4..8].fill(0);
     crc32c::crc32c(bytes) == said
 }
 
-/// The newer valid header; its log has to be empty.
-fn check_header(file: &mut ImageFile<'_>) -> Result<(), Error> {
+/// The newer valid header.
+fn header(file: &mut ImageFile<'_>) -> Result<[u8; 4096], Error> {
     let mut newest: Option<[u8; 4096]> = None;
     for at in HEADERS {
         let mut bytes: [u8; 4096] = file.head(at)?;
@@ -82,10 +94,7 @@ fn check_header(file: &mut ImageFile<'_>) -> Result<(), Error> {
     if version != 1 {
         return Err(unknown(statement!(catalogue::VHDX_VERSION, version = version)));
     }
-    if header[48..64] != [0; 16] {
-        return Err(unknown(catalogue::VHDX_LOG));
-    }
-    Ok(())
+    Ok(header)
 }
 
 /// Name, place and length of each region.

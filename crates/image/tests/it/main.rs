@@ -6,4 +6,5 @@ mod contract;
 mod hostile;
 mod others;
 mod support;
+mod writers;
 mod written;
