@@ -91,7 +91,8 @@ fn states(log: &Arc<Log>) -> Vec<(Option<String>, Vec<u8>)> {
     let mut history = History::new(Arc::clone(log), DriveFault::None, Some(512));
     let end = log.events().len() as u32;
     let marks = log.marks().expect("in memory").into_iter();
-    let marks = marks.map(|(event, _, text)| (Some(String::from_utf8(text).unwrap()), event + 1));
+    let marks =
+        marks.map(|(event, _, text)| (Some(String::from_utf8(text).expect("ASCII")), event + 1));
     let mut states = Vec::new();
     for (mark, events) in marks.chain([(None, end)]) {
         let cut = Cut::behind(log, events);
@@ -101,7 +102,8 @@ fn states(log: &Arc<Log>) -> Vec<(Option<String>, Vec<u8>)> {
         let mut bytes = vec![0; DRIVE_BYTES];
         let reactor = Reactor::virtual_clock();
         let drive = &crash.drives()[0];
-        Blocking::open(&**drive, &reactor).unwrap().read_slice(0, &mut bytes).expect("read");
+        let mut drive = Blocking::open(&**drive, &reactor).expect("a channel");
+        drive.read_slice(0, &mut bytes).expect("read");
         states.push((mark, bytes));
     }
     states
@@ -109,9 +111,9 @@ fn states(log: &Arc<Log>) -> Vec<(Option<String>, Vec<u8>)> {
 
 /// The entries of a log: sector, count, flags, and all of the bytes.
 fn entries(log: &[u8]) -> Vec<([u64; 3], &[u8])> {
-    let long = |at: usize| u64::from_le_bytes(log[at..at + 8].try_into().unwrap());
+    let long = |at: usize| u64::from_le_bytes(log[at..at + 8].try_into().expect("eight bytes"));
     assert_eq!((long(0), long(8)), (0x006a_7366_7773_6872, 1));
-    let sector_bytes = u32::from_le_bytes(log[24..28].try_into().unwrap()) as usize;
+    let sector_bytes = u32::from_le_bytes(log[24..28].try_into().expect("four bytes")) as usize;
     let mut at = sector_bytes;
     let mut entries = Vec::new();
     for _ in 0..long(16) {
@@ -133,7 +135,7 @@ fn replayed(log: &[u8], mark: Option<&str>) -> Vec<u8> {
     let mut drive = vec![0; DRIVE_BYTES];
     for ([sector, count, flags], bytes) in entries(log) {
         if flags & MARK != 0 {
-            let text = bytes[32..].split(|byte| *byte == 0).next().unwrap();
+            let text = bytes[32..].split(|byte| *byte == 0).next().unwrap_or_default();
             if mark.is_some_and(|mark| mark.as_bytes() == text) {
                 return drive;
             }

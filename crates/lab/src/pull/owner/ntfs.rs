@@ -52,7 +52,7 @@ impl<'a> Ntfs<'a> {
         };
         match inode {
             BOOT_INODE => Owner::Superblock,
-            FILE_TABLE | FILE_TABLE_COPY => self.records(content, path),
+            FILE_TABLE | FILE_TABLE_COPY => self.records(content, &path),
             ROOT_INODE => self.file(inode, "/".to_owned(), (place, is_folder)),
             0..OWN_INODES => Owner::Part { name: own_name(&path), paths: Vec::new() },
             _ => self.file(inode, path, (place, is_folder)),
@@ -60,14 +60,14 @@ impl<'a> Ntfs<'a> {
     }
 
     /// Records of the master file table, as far as the content is of some.
-    fn records(&self, content: &[u8], path: String) -> Owner {
+    fn records(&self, content: &[u8], path: &str) -> Owner {
         let number = |record: &[u8]| {
             let bytes = record.get(RECORD_NUMBER_AT..RECORD_NUMBER_AT + 4)?.try_into().ok()?;
             record.starts_with(RECORD_MAGIC).then(|| u64::from(u32::from_le_bytes(bytes)))
         };
         let numbers: Vec<u64> = content.chunks(RECORD_BYTES).filter_map(number).collect();
         let (Some(&first), Some(&last)) = (numbers.first(), numbers.last()) else {
-            return Owner::Part { name: own_name(&path), paths: Vec::new() };
+            return Owner::Part { name: own_name(path), paths: Vec::new() };
         };
         let paths = numbers.iter().filter_map(|&inode| parse_path(&self.inode(inode)?));
         Owner::Inodes { first, last, paths: paths.collect() }
