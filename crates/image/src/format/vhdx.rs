@@ -70,19 +70,12 @@ pub(super) fn read(file: &mut ImageFile<'_>) -> Result<ImageHeader, Error> {
     })
 }
 
-/// Whether a checksum at byte 4 is that of these bytes.
-pub(super) fn fits(bytes: &mut [u8]) -> bool {
-    let said = low32(bytes, 4);
-    bytes[4..8].fill(0);
-    crc32c::crc32c(bytes) == said
-}
-
 /// The newer valid header.
 fn header(file: &mut ImageFile<'_>) -> Result<[u8; 4096], Error> {
     let mut newest: Option<[u8; 4096]> = None;
     for at in HEADERS {
         let mut bytes: [u8; 4096] = file.head(at)?;
-        if !bytes.starts_with(b"head") || !fits(&mut bytes) {
+        if !bytes.starts_with(b"head") || !vhdx_log::fits(&mut bytes) {
             continue;
         }
         if newest.as_ref().is_none_or(|newest| low64(newest, 8) < low64(&bytes, 8)) {
@@ -102,7 +95,7 @@ fn regions(file: &mut ImageFile<'_>) -> Result<Vec<(Guid, u64, u64)>, Error> {
     for at in REGIONS {
         let mut bytes = file.bytes(at, REGION_TABLE_BYTES as u64, catalogue::REGION_TABLE)?;
         let count = low32(&bytes, 8);
-        if !bytes.starts_with(b"regi") || !fits(&mut bytes) || count > REGIONS_MAX {
+        if !bytes.starts_with(b"regi") || !vhdx_log::fits(&mut bytes) || count > REGIONS_MAX {
             continue;
         }
         let entries = bytes[16..].chunks_exact(ENTRY_BYTES).take(count as usize);

@@ -8,7 +8,6 @@
 
 use block::Error;
 
-use super::vhdx::fits;
 use crate::catalogue;
 use crate::map::damaged;
 use crate::source::{ImageFile, Patch, low32, low64};
@@ -21,6 +20,13 @@ const UNIT_BYTES: u64 = 1 << 20;
 const LOG_BYTES_MAX: u64 = 64 << 20;
 /// So many times its own length of a log is put to checksums: entries may lie over each other.
 const CHECKED_MAX: usize = 8;
+
+/// Whether a checksum at byte 4 is that of these bytes.
+pub(super) fn fits(bytes: &mut [u8]) -> bool {
+    let said = low32(bytes, 4);
+    bytes[4..8].fill(0);
+    crc32c::crc32c(bytes) == said
+}
 
 /// What the log holds that the newer header names. Later ones lie over earlier ones.
 ///
