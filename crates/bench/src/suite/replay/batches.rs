@@ -6,8 +6,9 @@
 
 use std::ops::Range;
 
-use super::waits::AROUND;
-
+/// The requests of a stream, before and behind one, that tell how it goes there: how many were
+/// outstanding, and what is chance.
+pub(super) const AROUND: usize = 64;
 /// What comes within this share of the mean time between answers comes at once: by chance that many
 /// do. Between answers as they are while as many are outstanding as ever are around there.
 const CLOSE: f64 = 0.01;

@@ -43,12 +43,10 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 use trace::Record;
 
-use super::batches::{Batch, Moments, Waited};
+use super::batches::{AROUND, Batch, Moments, Waited};
 
 /// No request.
 const NONE: u32 = u32::MAX;
-/// The requests of a stream, before and behind one, that tell how many were outstanding.
-pub(super) const AROUND: usize = 64;
 
 /// What lets the requests of a recording go. Requests and streams are numbered from 0.
 #[derive(Debug)]
