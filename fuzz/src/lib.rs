@@ -14,7 +14,7 @@ use export::nbd::shape::Shape;
 use peak_alloc::PeakAlloc;
 
 pub use arrays::{Damaged, damaged, mend_log};
-pub use containers::luks_container;
+pub use containers::{luks_container, vhdx_image};
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;

@@ -23,6 +23,7 @@ const TARGETS: &[&str] = &[
     "image_tables",
     "luks_header",
     "nbd_handshake",
+    "nbd_replies",
     "nbd_requests",
     "stack_text",
     "trace",

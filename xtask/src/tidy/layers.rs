@@ -66,7 +66,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("probe", &["array", "bench", "block", "cache", "export", "reactor", "stack", "testkit"]),
     (
         "fuzz",
-        &["array", "block", "export", "image", "luks", "reactor", "stack", "testkit", "trace"],
+        &[
+            "array", "block", "device", "export", "image", "luks", "nbd-wire", "reactor", "stack",
+            "testkit", "trace",
+        ],
     ),
     ("interop", &["array", "block", "export", "host", "mdtools", "stack", "testkit"]),
 ];
