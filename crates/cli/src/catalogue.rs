@@ -400,8 +400,8 @@ words::catalogue! {
     MADE_MD_LINE: "md leaves it alone: a line in {path} says so", "md は触れません({path} の行による)";
     MD_LINE_FORGOTTEN: "{path}: the line by which md left it alone is taken away",
         "{path}: md に触れさせないための行を削除しました";
-    MD_LINE_STAYS: "md goes on leaving the array alone: {named} of its {members} members were named",
-        "md は引き続きこのアレイに触れません(指定されたメンバーは {members} 台中 {named} 台)";
+    MD_LINE_STAYS: "md goes on leaving the array alone: {left} of its {members} members are still there",
+        "md は引き続きこのアレイに触れません({members} 台中 {left} 台のメンバーが残っています)";
     STARTS_AT_BOOT: "starts with the machine", "マシンとともに起動します";
     STARTS_NOT_AT_BOOT: "does not start with the machine", "マシンとともには起動しません";
     SCRUBBED_MONTHLY: "its members are compared once a month", "メンバーを毎月検査します";

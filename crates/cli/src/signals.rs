@@ -4,8 +4,8 @@
 use std::fs;
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{
@@ -31,8 +31,15 @@ fn is_ignored(status: &str, signal: i32) -> bool {
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
-/// A flag that the first such signal sets; the second ends the process with the usual code.
+/// What the first such signal sets, once it is waited for: whoever asks later hears of it too.
+static ASKED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// A flag that the first such signal sets; the second ends the process with the usual code. It is
+/// the same one for all who ask.
 pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
+    if let Some(flag) = ASKED.get() {
+        return Ok(Arc::clone(flag));
+    }
     let flag = Arc::new(AtomicBool::new(false));
     for signal in to_end() {
         // In this order: the second signal finds the flag set and ends the process before anything
@@ -41,7 +48,7 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&flag)))
             .map_err(|error| not_set_up(&error))?;
     }
-    Ok(flag)
+    Ok(Arc::clone(ASKED.get_or_init(|| flag)))
 }
 
 /// What is said where signals cannot be waited for.

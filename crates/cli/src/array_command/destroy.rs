@@ -53,16 +53,30 @@ pub(super) fn destroy(output: &Output, arguments: &DestroyArguments) -> Result<(
     output.result(&lines.join("\n"))
 }
 
-/// Takes the line away by which md leaves the array alone, once no member of it is left. What is
-/// erased is erased, whatever becomes of that.
+/// Takes the line away by which md leaves the array alone, once no member of it is left on this
+/// machine. What is erased is erased, whatever becomes of that.
 fn forget(output: &Output, erased: &[mdtools::ErasedMember]) -> Result<Vec<PathBuf>, Failure> {
     let Some(first) = erased.first() else { return Ok(Vec::new()) };
     let boot = Boot::here(&array_command::serve_with()?.program);
-    if erased.len() >= first.members as usize {
+    if !boot.is_excepted_from_md(&first.set_uuid) {
+        return Ok(Vec::new());
+    }
+    // The others may have been erased before.
+    let left = match erased.len() >= first.members as usize {
+        true => 0,
+        false => members_left(&first.set_uuid)?,
+    };
+    if left == 0 {
         return boot.forget_md_exception(&first.set_uuid);
     }
-    if boot.is_excepted_from_md(&first.set_uuid) {
-        output.note(&say!(MD_LINE_STAYS, named = erased.len(), members = first.members));
-    }
+    output.note(&say!(MD_LINE_STAYS, left = left, members = first.members));
     Ok(Vec::new())
+}
+
+/// How many block devices of this machine are members of an array.
+fn members_left(set_uuid: &[u8; 16]) -> Result<usize, Failure> {
+    let all = mdtools::members_in(&[])?;
+    let found = mdtools::find(&Guard::new(host::guard::Consent::default()), &all);
+    let of_array = found.groups.iter().find(|group| group.set_uuid() == *set_uuid);
+    Ok(of_array.map_or(0, |group| group.sources.len()))
 }

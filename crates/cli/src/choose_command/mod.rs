@@ -145,6 +145,9 @@ pub(crate) fn choose(output: &Output, arguments: &ChooseArguments) -> Result<(),
         silence::refuse(&question.drives)?;
     }
     let consent = consent(output, arguments, &question, &outline)?;
+    if signals::stop_flag()?.load(Ordering::Relaxed) {
+        return Err(Failure::interrupted(catalogue::NOTHING_WRITTEN));
+    }
     let (question, outcome) = match arguments.measure {
         true => run_on_drives(output, arguments, (question, resolved), (&consent, &names))?,
         false => {

@@ -1,35 +1,42 @@
 //! The questions of `choose` at a terminal. Ctrl-C at any of them ends it with 130: nothing was
-//! written yet.
+//! written yet. One that comes between them ends what is looked at then, or the next question.
 
 use std::io::{BufRead, IsTerminal};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use lab::choose::{Drives, Work};
 use signal_hook::SigId;
-use signal_hook::consts::SIGINT;
 
 use super::own_drives;
 use crate::catalogue::{self, say, statement};
 use crate::failure::Failure;
 use crate::output::{Output, about};
-
-/// The exit code of what was ended by Ctrl-C.
-const INTERRUPTED: i32 = 130;
+use crate::signals;
 
 /// Asks, as long as it is there.
 pub(super) struct Questions<'a> {
     output: &'a Output,
-    interrupt: SigId,
+    /// What ends it at once while an answer is waited for.
+    ends: Vec<SigId>,
 }
 
 impl<'a> Questions<'a> {
     pub(super) fn new(output: &'a Output) -> Result<Questions<'a>, Failure> {
-        let always = Arc::new(AtomicBool::new(true));
-        let interrupt =
-            signal_hook::flag::register_conditional_shutdown(SIGINT, INTERRUPTED, always)
-                .map_err(|error| crate::signals::not_set_up(&error))?;
-        Ok(Questions { output, interrupt })
+        // What comes when nothing is asked any more is for what follows.
+        let asked = signals::stop_flag()?;
+        let mut questions = Questions { output, ends: Vec::new() };
+        for signal in signals::to_end() {
+            let always = Arc::new(AtomicBool::new(true));
+            let end =
+                signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, always)
+                    .map_err(|error| signals::not_set_up(&error))?;
+            questions.ends.push(end);
+        }
+        match asked.load(Ordering::Relaxed) {
+            true => Err(Failure::interrupted(catalogue::NOTHING_CHANGED)),
+            false => Ok(questions),
+        }
     }
 
     /// Whether somebody is there who can be asked.
@@ -151,7 +158,9 @@ impl<'a> Questions<'a> {
 
 impl Drop for Questions<'_> {
     fn drop(&mut self) {
-        signal_hook::low_level::unregister(self.interrupt);
+        for end in &self.ends {
+            signal_hook::low_level::unregister(*end);
+        }
     }
 }
 
@@ -168,6 +177,18 @@ fn numbers(line: &str, count: usize) -> Result<Vec<usize>, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::OutputArguments;
+
+    #[test]
+    fn an_end_that_was_asked_for_before_ends_the_next_question() {
+        let arguments = OutputArguments { json: false, quiet: true, no_color: true };
+        let output = Output::new(&arguments);
+        assert!(Questions::new(&output).is_ok());
+        let asked = signals::stop_flag().unwrap();
+        asked.store(true, Ordering::Relaxed);
+        assert!(Questions::new(&output).is_err());
+        asked.store(false, Ordering::Relaxed);
+    }
 
     #[test]
     fn what_is_no_number_of_the_list_names_no_drive() {

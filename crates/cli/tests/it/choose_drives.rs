@@ -264,11 +264,21 @@ fn used_drives_are_measured_and_every_layout_is_made_of_them() {
         assert!(said.contains("server: tank"), "{pick}: {said}");
         was_used = true;
     }
-    // The last of them is destroyed, and the line that was added for it goes with it.
+    // The last of them is destroyed, and the line that was added for it goes with its last member.
     let lines = fs::read_to_string(&of_md).unwrap();
     let (others, _) = lines.rsplit_once("# tank: ").unwrap();
     assert_eq!(others, Shelf::OF_MD, "those that it took the place of went before");
-    let said = shelf.ok(&format!("array destroy {} {all}", shelf.names()));
+    let names: Vec<String> = shelf.names().split(' ').map(str::to_owned).collect();
+    let destroy = |names: &[String]| {
+        let consent: Vec<String> =
+            names.iter().map(|name| format!("--allow-device {name}")).collect();
+        let words = format!("array destroy {} {}", names.join(" "), consent.join(" "));
+        shelf.ok(&format!("{words} --erase-signature"))
+    };
+    let (first, rest) = names.split_at(1);
+    assert!(!destroy(first).contains("is taken away"));
+    assert_eq!(fs::read_to_string(&of_md).unwrap(), lines, "others are still there");
+    let said = destroy(rest);
     assert!(said.contains("the line by which md left it alone is taken away"), "{said}");
     assert_eq!(fs::read_to_string(&of_md).unwrap(), others);
 }
