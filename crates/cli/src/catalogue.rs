@@ -484,8 +484,21 @@ words::catalogue! {
         "monitor が保存したものではありません({why})。別のファイルを指定してください";
     FIGURES_FILE: "figures {path}", "数値 {path}";
     FACTS_FILE: "facts {path}", "諸元 {path}";
-    SCRATCH_EXPECTED: "expected OFFSET+LENGTH, such as 1GiB+2GiB, or all",
-        "1GiB+2GiB のような OFFSET+LENGTH か all を指定してください";
+    SCRATCH_EXPECTED: "expected OFFSET+LENGTH, such as 1GiB+2GiB, or all, or the path of a file with its folder, such as ./scratch",
+        "1GiB+2GiB のような OFFSET+LENGTH か all、または ./scratch のようなフォルダー付きのファイルのパスを指定してください";
+    SCRATCH_OF_ONE: "--scratch is for one drive: of several only reads are measured", "--scratch は 1 台用です。複数のドライブでは読み取りだけを測定します";
+    LINKS_OF_DRIVES: "several drives are measured as they are: name each by itself", "複数のドライブはそのまま測定します。1 台ずつ指定してください";
+    SCRATCH_FILE_THERE: "it is there already; a scratch file is made anew", "すでにあります。スクラッチファイルは新しく作ります";
+    SCRATCH_FILE_NOT_ON: "it would not lie on {drive}; name a folder of a file system that is on this drive or a partition of it",
+        "{drive} に置かれません。このドライブかそのパーティションのファイルシステムのフォルダーを指定してください";
+    SCRATCH_FILE_NO_ROOM: "there is too little room: {needed} must be free", "空きが足りません。{needed} 必要です";
+    SCRATCH_FILE_IN_PIECES: "it lies in pieces, the longest of {longest}; one of {least} is needed: where more is free, or on a newer file system",
+        "断片化していて、最長の部分は {longest} です。連続した {least} が必要です。空きの多い場所か新しいファイルシステムを指定してください";
+    SCRATCH_FILE_ELSEWHERE: "its file system says that it lies at byte {place} of the drive, and the drive has something else there",
+        "ファイルシステムによるとドライブのバイト {place} にありますが、そこには別のものがあります";
+    SCRATCH_FILE_UNKNOWN: "its file system does not say where it lies", "ファイルシステムからその位置がわかりません";
+    NO_FILEFRAG: "where a file lies is asked of `filefrag`, which is not there: install e2fsprogs",
+        "ファイルの位置を調べる `filefrag` がありません。e2fsprogs を入れてください";
     SCRATCH_LEAST: "at least {size} are needed", "{size} 以上が必要です";
     SCRATCH_PAGES: "it begins and ends at whole 4 KiB", "始まりと終わりは 4 KiB の倍数にしてください";
     DEVICE_ENDS: "the device ends at byte {size}", "デバイスはバイト {size} で終わります";

@@ -15,8 +15,8 @@ use words::Message;
 use crate::catalogue::{self, say};
 use crate::consent::ScratchConsent;
 use crate::failure::Failure;
-use crate::model_fit;
 use crate::output::{Output, figure, table};
+use crate::{model_fit, model_links};
 
 /// `model`.
 #[derive(Subcommand, Debug)]
@@ -37,13 +37,15 @@ Examples:
   raidloom model fit sdb.samples.csv
   raidloom model fit --device model:st340015a --scratch 1GiB+2GiB
   raidloom model fit --device /dev/sdb --scratch 1GiB+2GiB --erase SERIAL > my-disk.toml
+  raidloom model fit --device /dev/sda --scratch /mnt/disk/scratch > my-disk.toml
+  raidloom model fit --device /dev/sda --device /dev/sdb
 
 The model's file goes to standard output; how far it is from each figure goes to standard
 error. Only sequential and random rows are fitted; mixed rows stay a check.
 What is known of the drive without measuring stands beside FIGURES.csv in FIGURES.facts.toml;
 models/data has examples.
 
-A device is only read, but for the range that --scratch names. Every sample is kept in
+A device is only read, but for the range or the file that --scratch names. Every sample is kept in
 NAME.samples.csv, from which the fit can be repeated; what its answers do not tell is assumed, and said. A drive that does
 something that the model does not have is called unexplained.")]
     Fit {
@@ -52,9 +54,10 @@ something that the model does not have is called unexplained.")]
         #[arg(required_unless_present = "device")]
         figures: Option<String>,
 
-        /// Measure this drive by its answers, for some minutes; a stack of one disk
+        /// Measure this drive by its answers, for some minutes; a stack of one disk. Of several,
+        /// each with a --device of its own: what they cost one another on a common link
         #[arg(long, value_name = "PATH", conflicts_with = "figures")]
-        device: Option<String>,
+        device: Vec<String>,
 
         /// How long it is measured at most
         #[arg(
@@ -67,7 +70,7 @@ something that the model does not have is called unexplained.")]
         time: String,
 
         /// Write there too, over what is in it, for what only writes show: bytes OFFSET+LENGTH, or
-        /// all
+        /// all; or a file with its folder, which is made for it on the drive and goes at the end
         #[arg(long, value_name = "RANGE", requires = "device", conflicts_with = "figures")]
         scratch: Option<String>,
 
@@ -85,10 +88,14 @@ pub(crate) fn model(output: &Output, verb: &ModelVerb) -> Result<(), Failure> {
     match verb {
         ModelVerb::Show { model: None } => list(output),
         ModelVerb::Show { model: Some(model) } => show(output, model),
-        ModelVerb::Fit { device: Some(device), time, scratch, consent, .. } => {
-            model_fit::fit_device(output, device, time, scratch.as_deref(), consent.clone())
-        }
-        ModelVerb::Fit { figures, .. } => fit_model(output, figures.as_deref().unwrap_or_default()),
+        ModelVerb::Fit { figures, device, time, scratch, consent } => match &device[..] {
+            [] => fit_model(output, figures.as_deref().unwrap_or_default()),
+            [device] => {
+                model_fit::fit_device(output, device, time, scratch.as_deref(), consent.clone())
+            }
+            _ if scratch.is_some() => Err(Failure::usage(catalogue::SCRATCH_OF_ONE)),
+            drives => model_links::fit_links(output, drives),
+        },
     }
 }
 

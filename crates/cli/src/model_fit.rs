@@ -20,6 +20,7 @@ use crate::catalogue::{self, say, statement};
 use crate::consent::ScratchConsent;
 use crate::failure::Failure;
 use crate::output::{Output, said};
+use crate::scratch_file;
 
 /// Time of the noise probe, and the share of others' requests from which a device is in use.
 const NOISE_TIME: Duration = Duration::from_secs(2);
@@ -43,14 +44,19 @@ pub(crate) fn fit_device(
         return Err(Failure::usage(there).at(kept.display()));
     }
     let guard = Guard::new(consent.into());
-    if let Some(path) = node.file_path().filter(|_| scratch.is_some()) {
+    // A file has a folder, if it is the one that this was called in.
+    let (file, range) = match scratch {
+        Some(text) if text.contains('/') => (Some(Path::new(text)), None),
+        range => (None, range),
+    };
+    if let Some(path) = node.file_path().filter(|_| range.is_some()) {
         refuse_signature(&path)?;
     }
-    let context = BuildContext { read_only: scratch.is_none(), ..BuildContext::new(&guard) };
+    let context = BuildContext { read_only: range.is_none(), ..BuildContext::new(&guard) };
     let stack = stack::build(&node, &context)?;
     guard.refuse_stray_consent()?;
     let size_bytes = stack.device.info().size_bytes;
-    let range = scratch
+    let range = range
         .map(|text| {
             scratch_range(text, size_bytes)
                 .map_err(|why| Failure::usage(why).at(said("--scratch", text)))
@@ -61,6 +67,14 @@ pub(crate) fn fit_device(
     if let Some(path) = node.file_path() {
         refuse_in_use(&*stack.device, &reactor, &path)?;
     }
+    let (measured_device, range) = match file {
+        None => (stack.device, range),
+        Some(path) => {
+            let drive = node.file_path().unwrap_or_default();
+            let made = scratch_file::make(&guard, path, &drive, stack.device, &reactor)?;
+            (made.device, Some(made.range))
+        }
+    };
     let how = match &range {
         None => say!(MEASURED_BY_READS),
         Some(range) => {
@@ -69,7 +83,7 @@ pub(crate) fn fit_device(
         }
     };
     output.progress(&say!(MEASURING, device = device, how = how, time = time));
-    let measured = probe::measure(&*stack.device, &reactor, limit, range);
+    let measured = probe::measure(&*measured_device, &reactor, limit, range);
     let measured = measured.map_err(|error| match error {
         MeasureError::Failed(error) => Failure::from(error).at(device),
         other => Failure::failed(Text::verbatim(&other).at(device.to_string())).because(other),
@@ -137,7 +151,11 @@ fn requests(disk: DeviceNumber) -> Option<u64> {
 }
 
 /// Refuses a block device of whose requests too many are others', while this reads from it too.
-fn refuse_in_use(device: &dyn Device, reactor: &Reactor, path: &Path) -> Result<(), Failure> {
+pub(crate) fn refuse_in_use(
+    device: &dyn Device,
+    reactor: &Reactor,
+    path: &Path,
+) -> Result<(), Failure> {
     let Some(disk) = block_number(path).map(whole_disk) else { return Ok(()) };
     let Some(before) = requests(disk) else { return Ok(()) };
     let mut channel = Blocking::open(device, reactor)?;

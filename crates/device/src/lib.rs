@@ -10,6 +10,7 @@
 //! | `model:NAME` | [`model`] | a disk that is computed, with the times of a real one |
 //! | `fault(…, DEVICE)` | [`FaultDevice`] | a layer: errors, delays, a write cache that a crash empties, by seed |
 //! | `record(file:TRACE, DEVICE)` | [`RecordDevice`] | writes down every request; [`trace`] reads it again |
+//! | none | [`ThroughFile`] | a drive in use, of which the range of one of its files is written |
 //! | none | [`DeadlineDevice`] | a bound on how long an answer may take, put on the members of arrays that are served |
 //!
 //! `ram` and `null` answer while a request is submitted, and any device answers so what it refuses.
@@ -26,6 +27,7 @@ mod nbd;
 mod null;
 mod ram;
 mod record;
+mod through_file;
 
 pub use deadline::{DeadlineDevice, DeadlineWatch};
 pub use fault::{
@@ -36,3 +38,4 @@ pub use nbd::{NbdAddress, NbdDevice, NbdOptions, NbdTls};
 pub use null::NullDevice;
 pub use ram::{RamDevice, ServiceTime};
 pub use record::RecordDevice;
+pub use through_file::ThroughFile;

@@ -20,6 +20,7 @@ mod japanese_pages;
 mod japanese_verbs;
 mod memory;
 mod model_fit;
+mod model_links;
 mod monitor;
 mod one_part;
 mod overlay;

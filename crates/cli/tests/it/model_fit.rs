@@ -12,7 +12,7 @@ const MIB: u64 = 1 << 20;
 
 fn fit(folder: &Path, device: &Path, more: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_raidloom"));
-    command.args(["model", "fit", "--time", "1min", "--device"]).arg(device).args(more);
+    command.args(["model", "fit", "--time", "5min", "--device"]).arg(device).args(more);
     command.current_dir(folder).output().unwrap()
 }
 
@@ -67,4 +67,55 @@ fn a_block_device_is_written_to_by_consent_and_within_the_range() {
     let said = String::from_utf8_lossy(&again.stderr).into_owned();
     assert_eq!(again.status.code(), Some(2), "{said}");
     assert!(said.contains("it is there already; move it away"), "{said}");
+}
+
+/// A drive that is mounted is written to through a file of its own, which is gone at the end.
+#[test]
+fn a_mounted_drive_is_written_to_through_a_file() {
+    if !is_possible("model fit on a mounted device", &["mkfs.ext4", "filefrag"]) {
+        return;
+    }
+    let (disk, folder) = (RawDisk::new(1200), tempfile::tempdir().unwrap());
+    let (device, folder) = (disk.path(), folder.path());
+    let point = folder.join("mounted");
+    std::fs::create_dir(&point).unwrap();
+    // Without copies of the file system's head in the way.
+    let features = ["-q", "-F", "-O", "^has_journal,sparse_super2", "-E", "num_backup_sb=0"];
+    succeed(Command::new("mkfs.ext4").args(features).arg(device));
+    succeed(Command::new("mount").arg(device).arg(&point));
+    let mounted = Unmounting(&point);
+    let planted: Vec<u8> = (0..4 * MIB).map(|byte| (byte * 7 % 251) as u8).collect();
+    std::fs::write(point.join("precious"), &planted).unwrap();
+
+    let elsewhere = fit(folder, device, &["--scratch", "./scratch"]);
+    let said = String::from_utf8_lossy(&elsewhere.stderr).into_owned();
+    assert_eq!(elsewhere.status.code(), Some(2), "{said}");
+    assert!(said.contains("it would not lie on"), "{said}");
+    let precious = point.join("precious").display().to_string();
+    let refused = fit(folder, device, &["--scratch", &precious]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(4) && said.contains("it is there already"), "{said}");
+
+    let scratch = point.join("scratch").display().to_string();
+    let output = fit(folder, device, &["--scratch", &scratch]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("by reads, and by writes over "), "{said}");
+    let name = device.file_name().unwrap().to_str().unwrap();
+    let samples = std::fs::read_to_string(folder.join(format!("{name}.samples.csv"))).unwrap();
+    assert!(samples.contains("\nstream_write,15,"), "{said}");
+    let names: Vec<_> =
+        std::fs::read_dir(&point).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(names.iter().all(|name| name != "scratch"), "{names:?}");
+    assert!(std::fs::read(point.join("precious")).unwrap() == planted);
+    drop(mounted);
+    succeed(Command::new("e2fsck").args(["-f", "-n"]).arg(device));
+}
+
+/// Unmounts it at the end.
+struct Unmounting<'a>(&'a Path);
+
+impl Drop for Unmounting<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0).status();
+    }
 }

@@ -56,7 +56,7 @@ pub use device::{Links, ModelDevice, ModelOptions, PowerCut};
 pub use geometry::Geometry;
 pub use machine::Machine;
 pub use notes::MediaNote;
-pub use parameters::{ModelError, Parameters};
+pub use parameters::{Hold, ModelError, Parameters};
 pub use request::{Answer, Operation};
 pub use unflushed::Survival;
 

@@ -14,7 +14,7 @@ use super::{Probe, SMALL_BYTES, Sample, Samples};
 const SECTOR: u64 = 512;
 pub(super) const MIB: u64 = 1 << 20;
 /// A read that takes longer is given up: the device hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// Steps of the halving, after as many angles.
 const ANGLES: u64 = 16;
 const HALVINGS: u32 = 9;

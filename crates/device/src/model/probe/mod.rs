@@ -29,6 +29,7 @@
 //! sector comes round when the head arrives.
 
 mod flash;
+mod links;
 mod measure;
 mod solve;
 mod writes;
@@ -37,6 +38,7 @@ mod written;
 use std::fmt::Write as _;
 
 pub use flash::solve;
+pub use links::{LinkShare, measure_links};
 pub use measure::{MeasureError, measure};
 pub use solve::{Check, FitFailure, MissingReason, NotFound, Solution};
 pub use writes::SCRATCH_MIN;

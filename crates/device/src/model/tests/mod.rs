@@ -9,6 +9,7 @@ mod array;
 mod data_sheets;
 mod device;
 mod lazy;
+mod links;
 mod prediction;
 mod probe;
 mod recorded;
