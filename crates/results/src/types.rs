@@ -535,6 +535,10 @@ pub struct Schedule {
     /// without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit_seconds: Option<f64>,
+    /// Whether the models of drives have other parameters in each block, drawn from their
+    /// intervals: then a claim is of what a set that was not drawn may show.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub drawn_parameters: bool,
 }
 
 impl Schedule {

@@ -211,6 +211,10 @@ words::catalogue! {
     RACE_NEEDS_BLOCKS: "a race drops nothing in its first {count} blocks: give it at least {least} \
         (trials.blocks), or say design = \"full\"",
         "競争(race)は最初の {count} ブロックでは何も外しません。trials.blocks を {least} 以上にするか、design = \"full\" にしてください";
+    NO_PARAMETERS: "expected fitted or drawn, and not `{name}`{hint}", "fitted か drawn を指定してください。`{name}` ではありません{hint}";
+    DRAWN_OF_MODELS: "parameters are drawn of modelled drives without a guest or a file system on them, and not all are",
+        "パラメーターを無作為に選べるのは、ゲストもファイルシステムもないモデルのドライブだけです";
+    DRAWN_NEEDS_BLOCKS: "at least {least} blocks are needed, each with parameters of its own", "ブロックごとにパラメーターを変えるので、{least} ブロック以上必要です";
     NO_DESIGN: "no design is called `{name}`{hint}", "design `{name}` はありません{hint}";
     NOT_INTERLEAVED: "nothing to interleave: {why}", "交互に実行できません: {why}";
     RUN_WHOLE: "{suite} is run whole: its later rows find what earlier ones left",

@@ -128,6 +128,7 @@ fn resolve_changed(origin: &str, text: &str, changes: &[Override]) -> Result<Res
     refuse_endless(&place, found.cells.len(), work.workloads.len(), blocks)?;
     let cells = matrix::with_baselines(&known, found.cells, sections.baseline, &place)?;
     refuse_unfit(&cells, &work.suites)?;
+    schedule::refuse_undrawable(&cells, blocks, said.drawn_parameters)?;
     work.refuse_unfit(&cells, &place)?;
     let configurations: Vec<Configuration> = cells.iter().map(|cell| cell.record.clone()).collect();
     let plan = Plan {
@@ -145,6 +146,7 @@ fn resolve_changed(origin: &str, text: &str, changes: &[Override]) -> Result<Res
             interleaved: false,
             rest_seconds: said.rest_seconds,
             limit_seconds: said.limit_seconds,
+            drawn_parameters: said.drawn_parameters.is_some(),
         },
     };
     let mut plan = schedule::with_design(plan, said.design)?;

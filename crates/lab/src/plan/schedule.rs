@@ -5,7 +5,7 @@ use std::time::Duration;
 use bench::suite::{Rows, TargetKind};
 use results::course::RACE_BLOCKS_MIN;
 use results::safety;
-use results::{Clock, Design, Plan};
+use results::{Clock, Design, Plan, WorkTarget};
 use std::collections::BTreeMap;
 
 use super::catalogue;
@@ -19,6 +19,10 @@ use words::statement;
 /// Eight blocks find 98 % of differences of 3 % under noise of 1 %, six find 89 %.
 const BLOCKS_DEFAULT: u32 = 8;
 const BLOCKS_MAX: u64 = 1000;
+/// Blocks where each has parameters of its own: the sets that `choose` draws, and the fewest that
+/// tell how far they scatter.
+const SETS_DEFAULT: u32 = 20;
+const SETS_MIN: u32 = 10;
 const SEED_DEFAULT: u64 = 42;
 /// A plan with more configurations than this for one baseline is wide: it races unless it says
 /// otherwise.
@@ -30,6 +34,8 @@ pub(super) struct Trials<'a> {
     pub(super) seed: u64,
     pub(super) rest_seconds: f64,
     pub(super) limit_seconds: Option<f64>,
+    /// Whether each block has parameters of its own.
+    pub(super) drawn_parameters: Option<&'a Item>,
     /// How its trials are spent, where the plan says.
     pub(super) design: Option<&'a Item>,
     /// `None` where the plan leaves it to what preparing costs.
@@ -42,6 +48,7 @@ pub(super) fn trials(section: Option<Reader<'_>>) -> Result<Trials<'_>, Error> {
         seed: SEED_DEFAULT,
         rest_seconds: 0.0,
         limit_seconds: None,
+        drawn_parameters: None,
         design: None,
         interleave: None,
     };
@@ -49,8 +56,12 @@ pub(super) fn trials(section: Option<Reader<'_>>) -> Result<Trials<'_>, Error> {
     let (blocks, seed) = (section.get("blocks"), section.get("seed"));
     said.design = section.get("design");
     let (rest, interleave) = (section.get("rest"), section.get("interleave"));
-    let limit = section.get("real_time_limit");
+    let (limit, parameters) = (section.get("real_time_limit"), section.get("parameters"));
     section.finish()?;
+    said.drawn_parameters = parameters.map(drawn).transpose()?.flatten();
+    if said.drawn_parameters.is_some() {
+        said.blocks = SETS_DEFAULT;
+    }
     if let Some(item) = blocks {
         said.blocks = u32::try_from(item.whole(1, BLOCKS_MAX)?).expect("at most BLOCKS_MAX");
     }
@@ -76,6 +87,37 @@ pub(super) fn trials(section: Option<Reader<'_>>) -> Result<Trials<'_>, Error> {
         said.interleave = Some((value, item));
     }
     Ok(said)
+}
+
+/// Whether each block is to have parameters of its own.
+fn drawn(item: &Item) -> Result<Option<&Item>, Error> {
+    match item.text()? {
+        "fitted" => Ok(None),
+        "drawn" => Ok(Some(item)),
+        other => {
+            let hint = suggestion(other, ["fitted", "drawn"]);
+            Err(item.error(statement!(catalogue::NO_PARAMETERS, name = other, hint = hint)))
+        }
+    }
+}
+
+/// Refuses to draw parameters where there are none, or too few blocks to tell what they come to.
+pub(super) fn refuse_undrawable(
+    cells: &[Cell],
+    blocks: u32,
+    said: Option<&Item>,
+) -> Result<(), Error> {
+    let Some(item) = said else { return Ok(()) };
+    let is_drawn = |cell: &Cell| {
+        cell.record.clock == Clock::Virtual && cell.record.ground == WorkTarget::Device
+    };
+    if !cells.iter().all(is_drawn) {
+        return Err(item.error(catalogue::DRAWN_OF_MODELS));
+    }
+    match blocks < SETS_MIN {
+        true => Err(item.error(statement!(catalogue::DRAWN_NEEDS_BLOCKS, least = SETS_MIN))),
+        false => Ok(()),
+    }
 }
 
 /// The plan with what its design says, or with what its width makes of it.

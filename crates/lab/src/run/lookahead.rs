@@ -46,6 +46,8 @@ pub(super) struct Unit<'a> {
     pub(super) seeds: (u64, u64),
     /// The seed of the modelled disks.
     pub(super) disks_seed: u64,
+    /// Which set of their parameters they have; what they were fitted with without.
+    pub(super) drawn_set: Option<u32>,
 }
 
 /// What came of a unit.
@@ -157,7 +159,8 @@ impl<'a> Crew<'a> {
         let suite_run = SuiteRun::new(self.plan, unit.cell, workloads, unit.seeds)?;
         let reactor = Reactor::virtual_clock();
         let mut collector = Collector { rows: Vec::new(), crew: self, last: Instant::now() };
-        let stack = self.opener.open(unit.cell, unit.disks_seed, Some(&reactor))?;
+        let stack =
+            self.opener.open_drawn(unit.cell, (unit.disks_seed, unit.drawn_set), Some(&reactor))?;
         let target = OpenedTarget::Device(&stack);
         let suite = suite_run.run(&target, &reactor, self.stop, &mut collector);
         Ok(UnitEnd { rows: collector.rows, suite, closed: stack.end() })

@@ -21,7 +21,10 @@ use super::mounted_export::{self, MountedExport};
 use crate::catalogue;
 use crate::cell::{self, Cell};
 use crate::pull::Program;
-use crate::stacks::map_leaves;
+use crate::stacks::{self, map_leaves};
+
+/// The option of a modelled drive that says which set of its parameters it has.
+const DRAW: &str = "draw";
 
 /// Opens the stacks of configurations through the guard.
 #[derive(Clone, Copy)]
@@ -53,7 +56,28 @@ impl StackOpener<'_> {
         seed: u64,
         reactor: Option<&Reactor>,
     ) -> Result<OpenStack, Error> {
-        let node = self.node(cell)?;
+        self.open_drawn(cell, (seed, None), reactor)
+    }
+
+    /// The same, with a set of parameters for its modelled drives beside the seed, where these are
+    /// drawn.
+    pub(super) fn open_drawn(
+        self,
+        cell: &Cell,
+        (seed, drawn_set): (u64, Option<u32>),
+        reactor: Option<&Reactor>,
+    ) -> Result<OpenStack, Error> {
+        let mut node = self.node(cell)?;
+        if let Some(set) = drawn_set {
+            let is_fitted = |leaf: &Node| {
+                matches!(leaf, Node::Leaf { options, .. }
+                    if options.iter().all(|(name, _)| name != DRAW))
+            };
+            node = map_leaves(node, &|leaf| {
+                let is_drawn = stacks::has_model(&leaf) && is_fitted(&leaf);
+                Ok(if is_drawn { leaf.with(DRAW, set) } else { leaf })
+            })?;
+        }
         cell::open(&node, &cell.serving, self.guard, seed, reactor, None)
     }
 }

@@ -2,6 +2,7 @@
 
 mod cells;
 mod choose;
+mod drawn;
 mod faults_are_found;
 mod marks;
 mod replay;

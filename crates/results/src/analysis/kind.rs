@@ -240,7 +240,7 @@ impl<'a> KindClaims<'a> {
     ) {
         let pairs: Vec<Pairs> =
             self.others.iter().map(|other| self.pairs(frame, *other, base)).collect();
-        let sample = |pairs: &Pairs| sample_of(&pairs.differences, frame.in_model);
+        let sample = |pairs: &Pairs| sample_of(frame.plan, &pairs.differences, frame.in_model);
         let samples: Vec<Option<Sample>> = pairs.iter().map(sample).collect();
         let asked: Vec<_> =
             self.others.iter().zip(&pairs).zip(claim::estimates(&samples)).collect();
@@ -268,7 +268,7 @@ impl<'a> KindClaims<'a> {
             .iter()
             .map(|[own, other]| {
                 let pairs = self.pairs(frame, *own, *other);
-                (pairs.centre(), sample_of(&pairs.differences, frame.in_model))
+                (pairs.centre(), sample_of(frame.plan, &pairs.differences, frame.in_model))
             })
             .collect();
         let samples: Vec<Sample> = figures.iter().filter_map(|(_, sample)| *sample).collect();
@@ -392,7 +392,7 @@ impl<'a> KindClaims<'a> {
             return self.claim(frame, other, own).as_ref().map(turned);
         }
         let pairs = self.pairs(frame, own, other);
-        let sample = sample_of(&pairs.differences, frame.in_model);
+        let sample = sample_of(frame.plan, &pairs.differences, frame.in_model);
         let estimate = sample.map(|sample| self.pool.clone().estimate(&sample));
         let (family, question) = self.question(frame, [own, other], self.rivals, &pairs);
         let both = [frame.members[own], frame.members[other]];

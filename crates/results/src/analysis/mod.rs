@@ -147,11 +147,15 @@ fn is_in_model(plan: &Plan, members: &[usize]) -> bool {
 }
 
 /// What differences come to by themselves; none where they are too few.
-fn sample_of(differences: &[f64], in_model: bool) -> Option<Sample> {
-    match in_model {
+fn sample_of(plan: &Plan, differences: &[f64], in_model: bool) -> Option<Sample> {
+    let sample = match in_model {
         true => Sample::repeatable(differences),
         false => Sample::paired(differences).filter(|_| differences.len() >= PAIRS_MIN),
-    }
+    };
+    // Where parameters are drawn their mean is not what is asked for: the drive has one set, and
+    // that may lie as far off as any of the blocks (a prediction interval).
+    let further = f64::from(u8::from(plan.schedule.drawn_parameters));
+    sample.map(|sample| Sample { scale: sample.scale + further, ..sample })
 }
 
 #[cfg(test)]

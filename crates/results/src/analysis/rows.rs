@@ -101,7 +101,7 @@ pub(super) fn make_claims(
         for name in names {
             let pairs = pairs_with_baseline(ballot, members, baseline, index, &name);
             let voting = |(pairs, member): (&Pairs, &usize)| {
-                sample_of(&pairs.differences, in_model).filter(|_| !ballot.is_raced(*member))
+                sample_of(plan, &pairs.differences, in_model).filter(|_| !ballot.is_raced(*member))
             };
             let samples: Vec<Option<Sample>> = pairs.iter().zip(members).map(voting).collect();
             let own = name == workload.metric || name == metrics[index];

@@ -79,7 +79,8 @@ pub(in crate::run) fn units<'a>(
                 let workload = &plan.workloads[part[0]].name;
                 let disks_seed = order::trial_seed(plan, &cell.record, workload, visit.block);
                 let (missing, seeds) = (visits.missing(visit, &part), visits.seeds(visit));
-                units.push(Unit { cell, group: part, missing, seeds, disks_seed });
+                let drawn_set = plan.schedule.drawn_parameters.then_some(visit.block + 1);
+                units.push(Unit { cell, group: part, missing, seeds, disks_seed, drawn_set });
             }
         }
     }
