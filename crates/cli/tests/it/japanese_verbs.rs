@@ -57,8 +57,8 @@ const SPOKEN: [(&[&str], &[&str], &[&str]); 14] = [
     ),
     (
         &["model", "show", "wd-red-plus-8tb"],
-        &["パラメーター", "モデルと公表値の比較"],
-        &["PARAMETER", "PUBLISHED", "largest error"],
+        &["パラメーター", "レビューの測定値との比較"],
+        &["PARAMETER", "OFF BY", "fewer than"],
     ),
     (&["model", "show"], &["回転式"], &["SPINNING", "REMOVABLE"]),
     (&["run", "plan"], &["プラン", "調べること"], &["WHAT IT ASKS"]),
@@ -67,11 +67,7 @@ const SPOKEN: [(&[&str], &[&str], &[&str]); 14] = [
         &["ワークロード", "比較相手"],
         &["Workloads", "COMPARED WITH", "(baseline)"],
     ),
-    (
-        &["bench", "explain", "bonnie"],
-        &["読み込み", "書き込み"],
-        &["is written", "is read", "reads ", "writes "],
-    ),
+    (&["bench", "explain", "bonnie"], &["フェーズ", "シーカー"], &["The file is", "Five seekers"]),
     (
         &["compare", "devtest", "devtest"],
         &["セル", "判定"],
