@@ -43,7 +43,7 @@ fn what_drives_on_one_link_share_is_found() {
         assert!(shared.is_shared() && shared.hold() == hold, "seed {seed}, {hold:?}: {shared:?}");
         if hold == Hold::Burst {
             let error = shared.together / bandwidth - 1.0;
-            assert!(error.abs() < 0.05, "seed {seed}: {error} of {bandwidth}, {shared:?}");
+            assert!(error.abs() < 0.1, "seed {seed}: {error} of {bandwidth}, {shared:?}");
         }
         let apart: Vec<Links> = (0..count).map(|_| Links::default()).collect();
         let apart = share(&apart);
