@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use stack::BuildContext;
 use words::Text;
 
-use crate::catalogue;
+use crate::catalogue::{self, say};
 use crate::failure::Failure;
 use crate::model_fit::refuse_in_use;
 use crate::output::Output;
@@ -41,8 +41,7 @@ pub(crate) fn fit_links(output: &Output, drives: &[String]) -> Result<(), Failur
             refuse_in_use(&**device, &reactor, &path)?;
         }
     }
-    output
-        .progress(&format!("measuring {} drives, each by itself and all at a time", drives.len()));
+    output.progress(&say!(MEASURING_SEVERAL, count = drives.len()));
     let all: Vec<&dyn Device> = devices.iter().map(|device| &**device).collect();
     let share = probe::measure_links(&all, &reactor).map_err(|error| match error {
         MeasureError::Failed(error) => Failure::from(error),

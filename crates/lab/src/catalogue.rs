@@ -1,6 +1,8 @@
 //! What cannot be measured, run or chosen with, and why, in every language.
 
 words::catalogue! {
+    DRAWN_PARAMETERS: "each block has another set of the models' parameters, drawn from their intervals, the same for all configurations: an interval says where a set that was not drawn may lie",
+        "ブロックごとにモデルのパラメーターを区間から引き直し、全構成で同じ組を使います。区間は、引かれなかった組が取りうる範囲を表します";
     // Targets of a suite.
     SUITE_RUNS_ON: "{suite} runs on {targets}", "{suite} の対象は {targets} です";
     SUITE_RUNS_ON_ABSENT: "{suite} runs on {targets} (there is no folder of this name)",

@@ -145,6 +145,8 @@ words::catalogue! {
     MEASURED_BY_READS: "by reads alone", "読み込みだけで";
     MEASURED_BY_WRITES: "by reads, and by writes over {length} from byte {start} on",
         "読み込みと、バイト {start} からの {length} への書き込みで";
+    MEASURING_SEVERAL: "measuring {count} drives, each by itself and all at a time",
+        "ドライブ {count} 台を、1 台ずつ、また全部同時に測定します";
     MEASURING: "measuring {device} {how}, for at most {time}", "{device} を{how}測定します(最長 {time})";
     SAMPLES_IN: "{count} samples are in {file}; `raidloom model fit {file}` repeats the fit",
         "{count} 件の標本を {file} に保存しました。`raidloom model fit {file}` で当てはめを繰り返せます";

@@ -224,7 +224,7 @@ pub fn start(
         }
         folder::write_plan(&folder, resolved.text.as_bytes(), plan)?;
         if plan.schedule.drawn_parameters {
-            note_in(&folder, DRAWN_PARAMETERS, observer)?;
+            note_in(&folder, &catalogue::DRAWN_PARAMETERS.into(), observer)?;
         }
         let found = (Vec::new(), steps);
         let visits = Visits::new((plan, &cells), &folder, record, found, host.started, stop)
@@ -374,11 +374,6 @@ fn edited_text(folder: &Path) -> Result<Option<Text>, Error> {
     }
     Ok(said_edited.then(|| statement!(catalogue::PLAN_TEXT_EDITED, text = PLAN_TEXT, plan = PLAN)))
 }
-
-/// What a run says of parameters that are drawn.
-const DRAWN_PARAMETERS: &str = "each block has another set of the models' parameters, drawn from \
-    their intervals, the same for all configurations: an interval says where a set that was not \
-    drawn may lie";
 
 /// Keeps a note in the run's folder, and shows it.
 fn note_in(folder: &Path, note: &Text, observer: &mut dyn Observer) -> Result<(), Error> {
