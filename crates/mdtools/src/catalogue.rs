@@ -90,6 +90,8 @@ words::catalogue! {
         "{first} はアレイ {one} のもので、{second} はアレイ {two} のものです(set_uuid)。1 つのアレイのメンバーを指定してください";
     MEMBERS_TO_GUESS: "{count} members are named; it takes 2 to {most}",
         "{count} 個のメンバーが指定されました。2〜{most} 個必要です";
+    TOO_MANY_TO_ORDER: "of {count} places no superblock says what they are; by what members hold at most {most} are put in order: name those of one array",
+        "{count} 個にはスーパーブロックがありません。内容から順序を決められるのは最大 {most} 個です。1 つのアレイのものだけを指定してください";
     NOTHING_TO_HOLD_AGAINST: "all but one member are missing: there is nothing to compare",
         "1 つを除くすべてのメンバーが欠けており、比べるものがありません";
     NO_MEMBER_KIND: "a member is a file, a block device, or a drive of another machine",

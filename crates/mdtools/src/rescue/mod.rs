@@ -343,6 +343,11 @@ impl Search<'_> {
                 return found.or_else(|| Some(groups.not_told(loose)));
             }
         }
+        if loose.len() > MEMBERS_MAX {
+            let (count, most) = (loose.len(), MEMBERS_MAX);
+            let text = statement!(catalogue::TOO_MANY_TO_ORDER, count = count, most = most);
+            self.report.notes.push(text);
+        }
         let all: Vec<Option<MemberSource>> = loose.iter().cloned().map(Some).collect();
         let known = self.known.clone();
         if let Some(found) = self.by_content(&all, &known) {

@@ -635,6 +635,18 @@ fn a_rescue_that_shows_other_data_is_told_from_one_that_does_not() {
 
 /// Members of two arrays that lie in one folder are told apart, each with its own way.
 #[test]
+fn more_than_are_put_in_order_are_said_to_be_too_many() {
+    let mut content = vec![0; 4 << 20];
+    Random::with_seed(1).fill(&mut content);
+    let note = |members: usize| {
+        let set = BrokenSet::bare("raid0(chunk=64KiB, MEMBERS)", members, 0, &content);
+        let told = "by what members hold at most 8 are put in order";
+        set.report().notes.iter().any(|note| note.english().contains(told))
+    };
+    assert!(note(9) && !note(2));
+}
+
+#[test]
 fn two_arrays_in_one_folder_are_two() {
     let content = vec![3; CONTENT_BYTES as usize];
     let mut set = raid1(&content);
