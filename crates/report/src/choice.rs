@@ -241,8 +241,10 @@ fn against(pick: &Layout, rival: &Rival, is_detailed: bool) -> String {
     let more = size(rival.more_bytes.unsigned_abs());
     // Of drives of several sizes, as many as make the most of the smallest.
     let count = rival.layout.drives;
-    let mut parts: Vec<String> =
-        (count != pick.drives).then(|| say!(CHOICE_RIVAL_DRIVES, count = count)).into_iter().collect();
+    let mut parts: Vec<String> = (count != pick.drives)
+        .then(|| say!(CHOICE_RIVAL_DRIVES, count = count))
+        .into_iter()
+        .collect();
     parts.push(match rival.more_bytes {
         0 => say!(CHOICE_SAME_SPACE),
         1.. => say!(CHOICE_MORE_SPACE, size = more),

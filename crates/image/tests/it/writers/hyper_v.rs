@@ -345,7 +345,12 @@ fn what_is_in_the_log_of_a_vhdx_alone_is_read_from_there() {
     fs::write(folder.join("image"), &image).unwrap();
     let read = |name: &str| crate::support::read_all(&open_file(folder, name, None, None).unwrap());
     assert!(read("image") == disk);
-    assert!(open(file(folder, "image")).unwrap().note().is_some_and(|note| note.english().contains("log")));
+    assert!(
+        open(file(folder, "image"))
+            .unwrap()
+            .note()
+            .is_some_and(|note| note.english().contains("log"))
+    );
     assert!(fs::read(folder.join("image")).unwrap() == image, "it stays as it is");
     // qemu brings it in place, and reads the same.
     shell(folder, "cp image mended; qemu-img check -q -f vhdx -r all mended");
