@@ -70,15 +70,19 @@ fn rows_say_what_they_do() {
         let row = rows.iter().find(|row| row.name() == name);
         row.map(|row| row.what(false).english()).unwrap_or_default()
     };
-    assert_eq!(what("SEQ1M Q8T1 read"), "adjacent reads of 1 MiB, 8 outstanding");
+    assert_eq!(
+        what("SEQ1M Q8T1 read"),
+        "Adjacent reads of 1 MiB, 8 outstanding; past the page cache."
+    );
     assert_eq!(
         what("RND4K Q32T16 write"),
-        "randomly placed writes of 4 KiB, 32 outstanding in each of 16 threads, then a flush"
+        "Randomly placed writes of 4 KiB, 32 outstanding in each of 16 threads, then a flush; past \
+        the page cache."
     );
     assert_eq!(
         what("RND4K Q1T1 mix"),
-        "randomly placed reads and writes, 70 to 30 by number, of 4 KiB, one at a time, then a \
-        flush"
+        "Randomly placed reads and writes, 70 to 30 by number, of 4 KiB, one at a time, then a \
+        flush; past the page cache."
     );
 }
 

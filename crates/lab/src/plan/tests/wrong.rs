@@ -70,7 +70,7 @@ const WRONG: &[(&str, &str, &str)] = &[
         "blocks = 2",
         "zebra = 2",
         "plan.toml:21:1: unknown key `zebra` in [trials]; known: blocks, seed, design, rest, \
-         interleave, real_time_limit",
+         interleave, real_time_limit, parameters",
     ),
     ("blocks = 2", "blocks = 0", "plan.toml:21:10: expected a whole number from 1 to 1000"),
     ("blocks = 2", "blocks = \"2\"", "plan.toml:21:10: expected a whole number from 1 to 1000"),
