@@ -70,7 +70,9 @@ pub(crate) fn measure(bench: &Bench) -> Result<Section, String> {
     let how = "`raidloom report RUN --html PAGE` of made-up runs: all workloads on all \
         configurations, eight figures a trial. Then requests over `null:` members, counted by \
         callgrind as in `cargo xtask ci instructions`; `raidloom report history` over runs of 12 \
-        trials; and what a cache in memory takes besides the blocks that fill it. An exponent is \
+        trials; what a cache in memory takes besides the blocks that fill it; a copy on this \
+        disk; superblocks of new members; and a RAID 5 of which none are left, two thirds of it \
+        text in an ext4, found by what its members hold. An exponent is \
         the slope of the logarithms, least squares over the sizes above it."
         .to_owned();
     let measured = Some(format!("Measured in {} rounds", bench.effort.rounds));
