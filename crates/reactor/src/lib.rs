@@ -698,7 +698,7 @@ impl Source {
         }));
     }
 
-    /// What says whether there are events, for one who need not ask the owner otherwise.
+    /// What says whether there are events, where the owner need not be asked otherwise.
     #[must_use]
     pub fn signal(&self) -> Signal {
         Signal(Rc::clone(&self.mailbox))
