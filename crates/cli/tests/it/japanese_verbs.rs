@@ -175,7 +175,7 @@ fn refusals_are_values_that_every_language_prints() {
 
 /// Catalogues whose messages are refusals, with the codes that programs ask for.
 const CATALOGUES: [&str; 25] = [
-    include_str!("../../src/catalogue.rs"),
+    include_str!("../../src/catalogue/mod.rs"),
     include_str!("../../src/catalogue/results.rs"),
     include_str!("../../src/contexts/catalogue.rs"),
     include_str!("../../../array/src/catalogue.rs"),
