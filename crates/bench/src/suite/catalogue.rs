@@ -113,6 +113,10 @@ words::catalogue! {
     FILES_ARE_READ: "Each file is opened, read and compared with what was written, in the same order.",
         "各ファイルを同じ順序で開き、読んで書いた内容と比べます。";
     FILES_ARE_DELETED: "Each file is deleted, then the folders.", "各ファイル、次にフォルダーを削除します。";
+    REQUESTS_TAKE_MEMORY: "of more than {most} requests, which would take half of this machine's memory; replay a part of it: requests = {most}, or what `raidloom trace cut` leaves",
+        "要求が {most} 件を超え、このマシンのメモリーの半分を使ってしまいます。一部だけを再生してください: requests = {most}、または `raidloom trace cut` で切り出したもの";
+    REQUESTS_NOT_NUMBERED: "of more than {most} requests, the most that a replay can number; replay a part of it: requests = {most}, or what `raidloom trace cut` leaves",
+        "要求が {most} 件を超え、再生で番号を付けられる上限を超えています。一部だけを再生してください: requests = {most}、または `raidloom trace cut` で切り出したもの";
     REQUESTS_REPLAYED: "The requests of a recording, {when}.", "記録にある要求を再生します({when})。";
     READS_REPLAYED: "The reads of a recording, {when}.", "記録にある読み込みを再生します({when})。";
     AT_THEIR_TIMES: "at their times", "記録どおりの時刻に";

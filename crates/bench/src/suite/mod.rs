@@ -81,6 +81,13 @@ pub fn find(name: &str) -> Option<&'static Suite> {
     all().into_iter().find(|suite| suite.name == name)
 }
 
+/// Memory of this machine in bytes.
+fn machine_memory() -> u64 {
+    let system = rustix::system::sysinfo();
+    #[allow(clippy::useless_conversion)] // Its type depends on the target.
+    u64::from(system.totalram).saturating_mul(u64::from(system.mem_unit))
+}
+
 #[cfg(test)]
 mod tests {
     use block::Clock;

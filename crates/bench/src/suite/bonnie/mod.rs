@@ -33,7 +33,6 @@ use super::phase::Phase;
 use super::session::{AfterPhase, Session};
 use crate::suite::catalogue;
 use files::Order;
-pub(super) use options::machine_memory;
 pub use options::{Links, Options, Style};
 use work::{Job, Passes};
 

@@ -6,6 +6,7 @@ use block::{Error, ErrorKind, size_text};
 
 use crate::suite::definition::Settings;
 use crate::suite::folder::Needs;
+use crate::suite::machine_memory;
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
@@ -164,13 +165,6 @@ impl Options {
     pub fn syncs_inside(&self) -> bool {
         self.style == Style::New || self.sync
     }
-}
-
-/// Memory of the machine in bytes.
-pub(in crate::suite) fn machine_memory() -> u64 {
-    let system = rustix::system::sysinfo();
-    #[allow(clippy::useless_conversion)] // Its type depends on the target.
-    u64::from(system.totalram).saturating_mul(u64::from(system.mem_unit))
 }
 
 fn file_size(settings: &Settings, style: Style, copies: u64, chunk: u64) -> Result<u64, Error> {

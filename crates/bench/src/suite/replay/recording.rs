@@ -7,9 +7,10 @@ use std::time::SystemTime;
 use block::{Error, ErrorKind};
 use results::Doubt;
 use trace::{ProblemKind, Problems, ReadOptions, Record, RecordedOp};
+use words::statement;
 
-use super::super::bonnie::machine_memory;
 use super::waits::Dependencies;
+use crate::suite::{catalogue, machine_memory};
 
 /// Which part of a file is replayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -161,13 +162,12 @@ fn read_whole(
             records.push(record);
         }
         if records.len() > requests_max {
-            let text = format!(
-                "{}: of more than {requests_max} requests, which would take half of this machine's \
-                memory; replay a part of it: requests = {requests_max}, or what `raidloom trace \
-                cut` leaves",
-                path.display()
-            );
-            return Err(Error::new(ErrorKind::Invalid, text));
+            let why = match requests_max {
+                REQUESTS_MAX => catalogue::REQUESTS_NOT_NUMBERED,
+                _ => catalogue::REQUESTS_TAKE_MEMORY,
+            };
+            let text = statement!(why, most = requests_max);
+            return Err(Error::new(ErrorKind::Invalid, text).at(path.display()));
         }
     }
     Ok(Recording {
@@ -287,6 +287,18 @@ mod tests {
         }
     }
 
+    /// All requests of a recording.
+    fn all_of(path: PathBuf) -> Selection {
+        Selection {
+            path,
+            device: None,
+            percent: 100,
+            requests_max: None,
+            reads_only: false,
+            writes: 1,
+        }
+    }
+
     /// "A trace of 40 GB": what does not fit into memory is refused, and a part of it is not.
     #[test]
     fn more_requests_than_memory_takes_are_refused() {
@@ -294,14 +306,7 @@ mod tests {
         let path = folder.path().join("load.csv");
         let line = |number: u64| format!("{number},read,{},512\n", number * 512);
         std::fs::write(&path, (0..100).map(line).collect::<String>()).unwrap();
-        let all = Selection {
-            path,
-            device: None,
-            percent: 100,
-            requests_max: None,
-            reads_only: false,
-            writes: 1,
-        };
+        let all = all_of(path);
         let most = requests_max(99 * 2 * REQUEST_BYTES);
         assert_eq!(most, 99);
         let error = read_whole(&all, None, most).unwrap_err().to_string();
@@ -322,14 +327,7 @@ mod tests {
             text += &format!("0.{number:06},{op},{},4096,0.000001\n", number * 8192);
         }
         std::fs::write(&path, text).unwrap();
-        let all = Selection {
-            path,
-            device: None,
-            percent: 100,
-            requests_max: None,
-            reads_only: false,
-            writes: 1,
-        };
+        let all = all_of(path);
         let whole = load(&all, None).unwrap();
         assert_eq!((whole.records.len(), all.whole()), (1000, all.clone()));
         for (percent, requests_max, reads_only, writes) in [
