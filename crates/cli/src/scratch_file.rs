@@ -12,12 +12,12 @@ use std::fs::{self, File};
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 
 use block::{Blocking, Device, Reactor, SECTOR_BYTES, size_text};
 use device::model::probe;
 use device::{Direct, FileDevice, FileOptions, ThroughFile};
+use export::tool;
 use host::guard::{Access, Guard};
 use host::system::{self, DeviceNumber};
 use words::Text;
@@ -181,10 +181,9 @@ fn extents(file: &File, path: &Path) -> Result<Vec<FileRun>, Failure> {
     let program = system::program("filefrag");
     let program = program.ok_or_else(|| Failure::failed(catalogue::NO_FILEFRAG))?;
     let open = PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()));
-    let output = Command::new(program)
+    let output = tool::command(program)
         .args(["-v", &format!("-b{SECTOR_BYTES}")])
         .arg(open)
-        .env("LC_ALL", "C")
         .output()
         .map_err(|error| Failure::from_io("filefrag", &error))?;
     let runs = parse(&String::from_utf8_lossy(&output.stdout));

@@ -10,10 +10,10 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use export::tool;
 use host::files::write_named;
 use host::guard::Guard;
 use host::system;
@@ -192,10 +192,8 @@ fn check(making: &MakeRequest<'_>, device: &str) -> Result<Vec<PathBuf>, Failure
 }
 
 fn shell(command: &str) -> Result<(), Failure> {
-    let ran = Command::new("sh")
+    let ran = tool::command("sh")
         .args(["-e", "-c", command])
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null())
         .output()
         .map_err(|error| Failure::from_io(catalogue::STARTING_SH, &error))?;
     if ran.status.success() {
