@@ -54,8 +54,7 @@ fn handshake() -> Vec<u8> {
     let context = [&1_u32.to_be_bytes()[..], b"base:allocation"].concat();
     // It has flags, flushes, FUA, discards, zeroes, and connections that see each other.
     let flags = 0b1_0110_1101_u16;
-    let export =
-        [&info::EXPORT.to_be_bytes()[..], &SIZE_BYTES.to_be_bytes(), &flags.to_be_bytes()];
+    let export = [&info::EXPORT.to_be_bytes()[..], &SIZE_BYTES.to_be_bytes(), &flags.to_be_bytes()];
     [
         greeting(),
         answer(option::STRUCTURED_REPLY, reply::ACK, &[]),
