@@ -17,7 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::bench::target_folder;
+use crate::build_folder::target_folder;
 
 /// The kept figures, from the workspace's root.
 const KEPT: &str = "xtask/instructions.toml";

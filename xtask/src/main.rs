@@ -6,6 +6,7 @@
 #![allow(clippy::disallowed_methods, reason = "it measures, and prints what developers read")]
 
 mod bench;
+mod build_folder;
 mod ci;
 mod fuzz;
 mod instructions;

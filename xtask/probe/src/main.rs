@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! probe TARGET random-read|random-write|sequential-read|sequential-write
-//!       --bytes=N --depth=N (--seconds=N | --requests=N) [--layers=N] [--fill]
+//!       --bytes=N --depth=N (--seconds=N | --requests=N) [--layers=N] [--threads=N] [--fill]
 //! probe generate DATA --bytes=CHUNK --seconds=N           P and Q of DATA blocks, by the kernel that arrays use
 //! probe stripes DATA PARITY --bytes=CHUNK --seconds=N     parity of whole stripes, and all of them copied to their members
 //! probe hits ALPHA SCAN SIZE ACCESSES                     hit ratios of all policies, for accesses by Zipf's law with scans
@@ -48,6 +48,8 @@ struct Settings {
     depth: u32,
     limit: Limit,
     layers: u32,
+    /// Each with a reactor and a channel of its own, over one device.
+    threads: u32,
     fill: bool,
 }
 
@@ -81,8 +83,8 @@ fn main() -> ExitCode {
 }
 
 fn settings(arguments: impl Iterator<Item = String>) -> Result<Settings, String> {
-    let (mut words, mut bytes, mut depth, mut limit, mut layers, mut fill) =
-        (Vec::new(), None, None, None, 0, false);
+    let (mut words, mut bytes, mut depth, mut limit) = (Vec::new(), None, None, None);
+    let (mut layers, mut threads, mut fill) = (0, 1, false);
     for argument in arguments {
         match argument.split_once('=') {
             Some(("--bytes", text)) => bytes = Some(number(text)?),
@@ -90,6 +92,7 @@ fn settings(arguments: impl Iterator<Item = String>) -> Result<Settings, String>
             Some(("--seconds", text)) => limit = Some(Limit::Seconds(number(text)?)),
             Some(("--requests", text)) => limit = Some(Limit::Requests(number(text)?)),
             Some(("--layers", text)) => layers = number(text)?,
+            Some(("--threads", text)) => threads = number(text)?,
             None if argument == "--fill" => fill = true,
             _ if argument.starts_with("--") => return Err(format!("no such flag: {argument}")),
             _ => words.push(argument),
@@ -107,7 +110,7 @@ fn settings(arguments: impl Iterator<Item = String>) -> Result<Settings, String>
         "sequential-write" => (false, Direction::Write),
         _ => return Err(format!("no such pattern: {pattern}")),
     };
-    Ok(Settings { target, direction, random, bytes, depth, limit, layers, fill })
+    Ok(Settings { target, direction, random, bytes, depth, limit, layers, threads, fill })
 }
 
 fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
@@ -141,30 +144,47 @@ fn build(target: &str) -> Result<(Arc<dyn Device>, Clock), String> {
     Ok((stack.device, stack.clock))
 }
 
-fn open(settings: &Settings) -> Result<(Arc<dyn Device>, Reactor), String> {
+fn reactor(clock: Clock) -> Result<Reactor, String> {
+    match clock {
+        Clock::Virtual => Ok(Reactor::virtual_clock()),
+        Clock::Wall => Reactor::wall().map_err(|error| format!("io_uring: {error}")),
+    }
+}
+
+fn run(settings: &Settings) -> Result<String, String> {
     let (mut device, clock) = build(&settings.target)?;
     for _ in 0..settings.layers {
         device = Arc::new(Empty(device));
     }
-    let reactor = match clock {
-        Clock::Virtual => Reactor::virtual_clock(),
-        Clock::Wall => Reactor::wall().map_err(|error| format!("io_uring: {error}"))?,
-    };
-    Ok((device, reactor))
+    if settings.fill {
+        let size = device.info().size_bytes;
+        let load = Load { depth: 1, bytes: Some(size), ..Load::default() };
+        let requests = Sequential::new(Direction::Write, 0, size, FILL_BYTES);
+        drive(&*device, &reactor(clock)?, &load, requests)?;
+    }
+    let one = |seed| measure(settings, &*device, &reactor(clock)?, seed);
+    let done = std::thread::scope(|scope| {
+        // All of them, before the first is waited for.
+        let threads: Vec<_> = (1..=settings.threads.into())
+            .map(|seed| scope.spawn(move || one(seed)))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("a load does not panic"))
+            .collect::<Result<Vec<Done>, String>>()
+    })?;
+    let operations: u64 = done.iter().map(|done| done.operations).sum();
+    let seconds = done.iter().map(|done| done.seconds).fold(0.0, f64::max);
+    Ok(format!("{{\"operations\": {operations}, \"seconds\": {seconds}}}"))
 }
 
-fn run(settings: &Settings) -> Result<String, String> {
-    let (device, reactor) = open(settings)?;
+fn measure(
+    settings: &Settings,
+    device: &dyn Device,
+    reactor: &Reactor,
+    seed: u64,
+) -> Result<Done, String> {
     let info = device.info();
-    if settings.fill {
-        let load = Load { depth: 1, bytes: Some(info.size_bytes), ..Load::default() };
-        drive(
-            &*device,
-            &reactor,
-            &load,
-            Sequential::new(Direction::Write, 0, info.size_bytes, FILL_BYTES),
-        )?;
-    }
     let load = match settings.limit {
         Limit::Seconds(seconds) => Load {
             depth: settings.depth,
@@ -177,29 +197,27 @@ fn run(settings: &Settings) -> Result<String, String> {
     };
     if settings.random {
         // Aligned to their own size, as fio does it.
-        drive(
-            &*device,
-            &reactor,
-            &load,
-            Uniform::new(settings.direction, info.size_bytes, settings.bytes, settings.bytes, 1),
-        )
+        let (direction, bytes) = (settings.direction, settings.bytes);
+        drive(device, reactor, &load, Uniform::new(direction, info.size_bytes, bytes, bytes, seed))
     } else {
-        drive(
-            &*device,
-            &reactor,
-            &load,
-            Sequential::new(settings.direction, 0, info.size_bytes, settings.bytes),
-        )
+        let requests = Sequential::new(settings.direction, 0, info.size_bytes, settings.bytes);
+        drive(device, reactor, &load, requests)
     }
 }
 
-/// Loads the device and tells how many requests were done in how much real time.
+/// How many requests were done in how much real time.
+struct Done {
+    operations: u64,
+    seconds: f64,
+}
+
+/// Loads the device.
 fn drive<R: Requests>(
     device: &dyn Device,
     reactor: &Reactor,
     load: &Load,
     mut requests: R,
-) -> Result<String, String> {
+) -> Result<Done, String> {
     let start = Instant::now();
     let sample = load::run(
         device,
@@ -216,5 +234,5 @@ fn drive<R: Requests>(
         Clock::Virtual => start.elapsed().as_secs_f64(),
         Clock::Wall => sample.elapsed.as_secs_f64(),
     };
-    Ok(format!("{{\"operations\": {}, \"seconds\": {seconds}}}", sample.operations()))
+    Ok(Done { operations: sample.operations(), seconds })
 }

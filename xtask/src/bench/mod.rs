@@ -21,7 +21,6 @@ mod nbd_leaf;
 mod parity;
 mod probe;
 mod report;
-mod series;
 mod suites;
 mod table;
 
@@ -30,6 +29,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use table::Section;
+
+use crate::build_folder::target_folder;
 
 /// How much to measure.
 pub(crate) struct Effort {
@@ -62,24 +63,25 @@ pub(crate) struct Bench {
 
 type Case = fn(&Bench) -> Result<Section, String>;
 
-/// Name, the package that has to be built for it if there is one, and how it is measured.
-const CASES: &[(&str, &str, Case)] = &[
-    ("fio", "probe", fio::compare),
-    ("layers", "probe", probe::layers),
-    ("nbd", "probe", nbd::compare),
-    ("leaf", "probe", nbd_leaf::compare),
-    ("kernels", "probe", parity::kernels),
-    ("arrays", "probe", parity::arrays),
-    ("encryption", "probe", encryption::measure),
-    ("md", "", md::compare),
-    ("cache", "probe", cache::measure),
-    ("suites", "raidloom", suites::compare),
-    ("virtual", "probe", probe::virtual_clock),
-    ("attach", "probe", attach::compare),
-    ("demo", "raidloom", demo::measure),
-    ("report", "", report::measure),
-    ("growth", "raidloom", growth::measure),
-    ("aa", "raidloom", aa::measure),
+/// Name, the packages that have to be built for it, and how it is measured.
+const CASES: &[(&str, &[&str], Case)] = &[
+    ("fio", &["probe"], fio::compare),
+    ("layers", &["probe"], probe::layers),
+    ("nbd", &["probe"], nbd::compare),
+    ("leaf", &["probe"], nbd_leaf::compare),
+    ("kernels", &["probe"], parity::kernels),
+    ("arrays", &["probe"], parity::arrays),
+    ("encryption", &["probe"], encryption::measure),
+    ("md", &[], md::compare),
+    ("cache", &["probe"], cache::measure),
+    ("suites", &["raidloom"], suites::compare),
+    ("virtual", &["probe"], probe::virtual_clock),
+    ("threads", &["probe"], probe::threads),
+    ("attach", &["probe"], attach::compare),
+    ("demo", &["raidloom"], demo::measure),
+    ("report", &[], report::measure),
+    ("growth", &["raidloom", "probe"], growth::measure),
+    ("aa", &["raidloom"], aa::measure),
 ];
 
 /// Runs the cases named, or all of them, and writes their sections of `docs/benchmarks.md`;
@@ -136,7 +138,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
         .filter(|(name, ..)| only.is_empty() || only.iter().any(|case| case == name))
         .collect();
     // All of them first: what does not build should not be found out after minutes of measuring.
-    for (_, package, _) in wanted.iter().filter(|(_, package, _)| !package.is_empty()) {
+    for package in wanted.iter().flat_map(|(_, packages, _)| *packages) {
         bench.build(package)?;
     }
     for (name, _, case) in wanted {
@@ -187,19 +189,6 @@ fn with_section(page: &str, section: &str) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n") + "\n"
 }
 
-/// Where cargo builds, whatever set it.
-pub(crate) fn target_folder(root: &Path) -> Result<PathBuf, String> {
-    let mut cargo = Command::new("cargo");
-    cargo.args(["metadata", "--format-version", "1", "--no-deps", "--offline"]).current_dir(root);
-    let output = cargo.output().map_err(|error| format!("cargo metadata: {error}"))?;
-    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout)
-        .map_err(|error| format!("cargo metadata: {error}"))?;
-    metadata["target_directory"]
-        .as_str()
-        .map(PathBuf::from)
-        .ok_or_else(|| "cargo metadata names no target directory".to_owned())
-}
-
 impl Bench {
     /// Builds a package of the workspace as users do.
     fn build(&self, package: &str) -> Result<(), String> {
@@ -234,6 +223,18 @@ impl Bench {
             }
         }
         Ok((a, b))
+    }
+
+    /// Writes a picture that a section of the page shows, where the page is written.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn picture(&self, name: &str, svg: &str) -> Result<(), String> {
+        if self.effort.rounds <= QUICK.rounds {
+            return Ok(());
+        }
+        let path = self.root.join("docs/images").join(name);
+        fs::write(&path, svg).map_err(|error| format!("{}: {error}", path.display()))
     }
 
     /// A program that was built.

@@ -222,7 +222,7 @@ impl NbdFolder {
         self.folder.join(format!("{server}.sock"))
     }
 
-    fn uri(&self) -> String {
+    pub(super) fn uri(&self) -> String {
         format!("nbd+unix:///bench?socket={}", self.socket().display())
     }
 }
@@ -238,6 +238,13 @@ impl Drop for NbdFolder {
 pub(super) struct Running {
     child: Child,
     socket: PathBuf,
+}
+
+impl Running {
+    /// Its process.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
 }
 
 impl Drop for Running {
@@ -303,6 +310,14 @@ fn command(bench: &Bench, place: &NbdFolder, program: Program, backing: Backing)
             command
         }
     }
+}
+
+/// Our server of a drive of nothing.
+///
+/// # Errors
+/// When it cannot be started.
+pub(super) fn null_server(bench: &Bench, place: &NbdFolder) -> Result<Running, String> {
+    start(bench, place, Program::Raidloom, Backing::Null)
 }
 
 /// Starts a server and waits until it takes connections.
@@ -425,7 +440,7 @@ pub(super) fn read(fio: &mut Command) -> Result<RoundFigures, String> {
 }
 
 /// Processor time that a process has used, all of its threads and the kernel's work for them.
-fn processor_seconds(process: u32) -> Result<f64, String> {
+pub(super) fn processor_seconds(process: u32) -> Result<f64, String> {
     let path = PathBuf::from(format!("/proc/{process}/stat"));
     let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let ticks =

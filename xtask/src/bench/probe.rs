@@ -179,3 +179,97 @@ pub(crate) fn virtual_clock(bench: &Bench) -> Result<Section, String> {
     );
     Ok(Section { title: "Virtual clock", how, measured: None, sides: ("raidloom", ""), rows })
 }
+
+/// Targets that many threads use at once, with the rest of their load.
+const SHARED: &[(&str, &str, &[&str])] = &[
+    (
+        "raid0 over 4 `null:`, random read",
+        "raid0(chunk=64KiB, null:1GiB, null:1GiB, null:1GiB, null:1GiB)",
+        &["random-read", "--depth=32"],
+    ),
+    (
+        "raid5 over 4 `null:`, random write",
+        "raid5(chunk=64KiB, null:1GiB, null:1GiB, null:1GiB, null:1GiB)",
+        &["random-write", "--depth=32"],
+    ),
+    (
+        "raid6 over 5 `null:`, random write",
+        "raid6(chunk=64KiB, null:1GiB, null:1GiB, null:1GiB, null:1GiB, null:1GiB)",
+        &["random-write", "--depth=32"],
+    ),
+    (
+        "hits in a cache in memory",
+        "cache(ram:256MiB, null:256MiB)",
+        &["random-read", "--depth=32", "--fill"],
+    ),
+];
+
+/// Threads of the projection.
+const MANY: f64 = 16.0;
+
+/// What a second thread brings, each with a channel of its own to one device, and what sixteen
+/// would.
+///
+/// # Errors
+/// When the probe fails.
+pub(crate) fn threads(bench: &Bench) -> Result<Section, String> {
+    let mut rows = Vec::new();
+    for (load, target, words) in SHARED {
+        eprintln!("   {load}");
+        let run = |threads: u32| {
+            let mut arguments = vec![(*target).to_owned(), "--bytes=4096".to_owned()];
+            arguments.extend(words.iter().map(|word| (*word).to_owned()));
+            arguments.push(format!("--seconds={}", bench.effort.seconds));
+            arguments.push(format!("--threads={threads}"));
+            bench.probe(&arguments)
+        };
+        let (two, one) = bench.rounds(|| run(2), || run(1))?;
+        let rates = |done: &[RoundFigures]| done.iter().map(RoundFigures::rate).collect();
+        let gains: Vec<f64> =
+            two.iter().zip(&one).map(|(two, one)| two.rate() / one.rate()).collect();
+        rows.push(Row {
+            load: (*load).to_owned(),
+            measure: "io/s",
+            ours: rates(&two),
+            other: Some(rates(&one)),
+            aim: Aim::AtLeast(1.8),
+        });
+        rows.push(Row {
+            load: (*load).to_owned(),
+            measure: "projected: times one thread with 16",
+            ours: gains.into_iter().map(projected).collect(),
+            other: None,
+            aim: Aim::AtLeast(8.0),
+        });
+    }
+    let how = format!(
+        "Requests of 4 KiB for {} s a round, 32 outstanding on each thread. A thread has a reactor \
+        and a channel of its own; array, cache, locks and counters are one for all. The projection \
+        is Amdahl's law: the share of the time that only one thread at a time can have is what \
+        two threads lack of twice as many requests, and stays what it is. It assumes as many \
+        processors, memory that keeps up, and that waiting for each other costs no more than the \
+        waiting.",
+        bench.effort.seconds
+    );
+    Ok(Section { title: "Threads", how, measured: None, sides: ("two threads", "one"), rows })
+}
+
+/// Of what two threads do beside one, what many would.
+fn projected(gain: f64) -> f64 {
+    let alone = (2.0 / gain - 1.0).max(0.0);
+    MANY / (1.0 + alone * (MANY - 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_projection_follows_amdahl() {
+        let near = |gain: f64, expected: f64| (projected(gain) - expected).abs() < 1e-9;
+        assert!(near(2.0, 16.0), "nothing is shared");
+        assert!(near(1.0, 1.0), "all of it is");
+        // A tenth: two threads take 0.55 of the time, sixteen 0.15625.
+        assert!(near(1.0 / 0.55, 1.0 / 0.15625));
+    }
+}

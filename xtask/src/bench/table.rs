@@ -5,7 +5,7 @@ use std::fmt::Write;
 /// Several rounds of one number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spread {
-    median: f64,
+    pub(crate) median: f64,
     low: f64,
     high: f64,
 }

@@ -1,5 +1,11 @@
 //! How cost grows with the size of a run: what a report takes of 1,512 to 630,000 made-up trials;
-//! and with the sizes of `series`.
+//! what a request takes, what programs and servers do, each at several sizes.
+
+mod chart;
+mod programs;
+mod requests;
+mod series;
+mod served;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -8,8 +14,15 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::table::{Aim, Row, Section, exponent};
-use super::{Bench, child, series};
+use chart::Curve;
+use series::{EXPONENT, Series};
+
+use super::table::{Aim, Row, Section, Spread, exponent};
+use super::{Bench, child};
+use crate::instructions::Counter;
+
+/// Writes a run of so many configurations, blocks and workloads into a folder.
+type MakeUp = fn(&Path, [u32; 3]) -> std::io::Result<()>;
 
 /// Configurations, blocks and workloads of each run.
 const RUNS: [[u32; 3]; 5] = [[9, 24, 7], [60, 24, 7], [60, 70, 9], [300, 70, 9], [1000, 70, 9]];
@@ -64,19 +77,70 @@ pub(crate) fn measure(bench: &Bench) -> Result<Section, String> {
         measure: "exponent of processor time in trials",
         ours: rounds.iter().map(fitted).collect(),
         other: None,
-        aim: series::EXPONENT,
+        aim: EXPONENT,
     });
-    rows.extend(series::rows(bench, make_up)?);
+    let middle = |at: usize| {
+        let rounds: Vec<f64> = rounds.iter().map(|round| point(&round[at]).1).collect();
+        (f64::from(RUNS[at].iter().product::<u32>()), Spread::of(&rounds).median)
+    };
+    let report = Curve {
+        title: "`raidloom report`".to_owned(),
+        size: "trials",
+        cost: "s of processor time",
+        points: (0..RUNS.len()).map(middle).collect(),
+    };
+    let others = others(bench)?;
+    let curves: Vec<Curve> = [report].into_iter().chain(others.iter().map(Series::curve)).collect();
+    rows.extend(others.into_iter().flat_map(Series::rows));
+    bench.picture("growth.svg", &chart::svg(&curves))?;
     let how = "`raidloom report RUN --html PAGE` of made-up runs: all workloads on all \
         configurations, eight figures a trial. Then requests over `null:` members, counted by \
-        callgrind as in `cargo xtask ci instructions`; `raidloom report history` over runs of 12 \
+        callgrind as in `cargo xtask ci instructions`; a plan of so many depths and ten chunk \
+        sizes; `raidloom report history` over runs of 12 \
         trials; what a cache in memory takes besides the blocks that fill it; a copy on this \
-        disk; superblocks of new members; and a RAID 5 of which none are left, two thirds of it \
-        text in an ext4, found by what its members hold. An exponent is \
-        the slope of the logarithms, least squares over the sizes above it."
+        disk; superblocks of new members; a RAID 5 of which none are left, two thirds of it \
+        text in an ext4, found by what its members hold; an NBD server of `null:` with one \
+        request on its way on each connection, all from one client; and the page that watches \
+        arrays in memory. An exponent is \
+        the slope of the logarithms, least squares over the sizes above it.\n\n\
+        ![What each costs over its size](images/growth.svg)\n\n\
+        Both axes of each chart are logarithmic; a cost that grows as its size does follows the \
+        dashed line."
         .to_owned();
     let measured = Some(format!("Measured in {} rounds", bench.effort.rounds));
     Ok(Section { title: "How cost grows", how, measured, sides: ("raidloom", ""), rows })
+}
+
+/// All but the report.
+///
+/// # Errors
+/// When a program cannot be built or fails.
+fn others(bench: &Bench) -> Result<Vec<Series>, String> {
+    let counter = Counter::build(&bench.root)?;
+    let mut series = Vec::new();
+    for level in ["raid0", "raid5", "raid6"] {
+        eprintln!("   members of {level}");
+        series.push(requests::members(&counter, level)?);
+    }
+    eprintln!("   outstanding requests");
+    series.push(requests::outstanding(&counter)?);
+    eprintln!("   configurations of a plan");
+    series.push(programs::plan(bench)?);
+    eprintln!("   runs in a folder");
+    series.push(programs::history(bench, make_up)?);
+    eprintln!("   memory of caches");
+    series.push(programs::cache(bench)?);
+    eprintln!("   files of a copy");
+    series.push(programs::copy(bench)?);
+    eprintln!("   superblocks of new members");
+    series.push(programs::superblocks(bench)?);
+    eprintln!("   members whose superblocks are lost");
+    series.push(programs::rescue(bench)?);
+    eprintln!("   connections of a server");
+    series.extend(served::connections(bench)?);
+    eprintln!("   arrays on a page");
+    series.push(served::page(bench)?);
+    Ok(series)
 }
 
 fn report(bench: &Bench, folder: &Path, shape: [u32; 3]) -> Result<Cost, String> {
