@@ -47,7 +47,7 @@ words::catalogue! {
     TRACE_WORKING_SET_IS: "{mean} in a minute, at most {most}", "1 分あたり {mean}、最大 {most}";
     TRACE_NOT_KNOWN: "not known", "不明";
     TRACE_NONE: "none", "なし";
-    TRACE_FUA: "; {count} writes have FUA", "。FUA 付きの書き込み {count} 件";
+    TRACE_FUA: "; writes with FUA: {count}", "。FUA 付きの書き込み {count} 件";
     TRACE_FLUSHES_ARE: "one for {writes} writes or {bytes}", "書き込み {writes} 件または {bytes} ごとに 1 回";
     TRACE_UNDER_WAY: "under way", "実行中の要求";
     TRACE_DEPTH: "{mean} on average, at most {most}", "平均 {mean}、最大 {most}";
