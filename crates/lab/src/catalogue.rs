@@ -102,6 +102,8 @@ words::catalogue! {
     NO_DRIVE: "it is no drive, file or folder", "ドライブ、ファイル、フォルダーのいずれでもありません";
     UNUSABLE_DRIVE: "no drive that can be used ({error}); choose without it, or look at its cable",
         "使えるドライブではありません({error})。除いて選ぶか、ケーブルを確認してください";
+    NOT_MAY_WRITE: "this user may not write to it (try sudo)",
+        "このユーザーには書き込み権限がありません(sudo を使ってください)";
     NO_MODEL: "no model stands for it; --measure runs on it, and erases it",
         "代わりになるモデルがありません。--measure は実際に測定し、内容を消去します";
     NO_WORK: "--work {name}: no such kind of work, and no file of that name{hint}",

@@ -270,7 +270,7 @@ pub fn create_announced(
 
 fn check_stop(stop: &AtomicBool) -> Result<(), Error> {
     if stop.load(Ordering::Relaxed) {
-        return Err(Error::failed(catalogue::NOTHING_MADE));
+        return Err(Error::interrupted(catalogue::NOTHING_MADE));
     }
     Ok(())
 }

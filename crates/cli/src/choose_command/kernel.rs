@@ -17,7 +17,7 @@ use export::tool;
 use host::files::write_named;
 use host::guard::Guard;
 use host::system;
-use lab::choose::{ChosenLayout, MakeRequest, Member};
+use lab::choose::{ChosenLayout, MakeRequest, Member, missing_folders};
 use serde::Serialize;
 use serde_json::json;
 use words::Text;
@@ -94,7 +94,8 @@ fn device(name: &str) -> String {
 struct Before {
     /// None of a file that was not there.
     configurations: Vec<(&'static str, Option<String>)>,
-    has_folder: bool,
+    /// Folders that are made to mount it, the innermost first.
+    missing_folders: Vec<PathBuf>,
 }
 
 /// Runs the commands. What was done is taken back where one fails or `stop` is set, and what cannot
@@ -116,7 +117,7 @@ pub(super) fn run(
     };
     let before = Before {
         configurations: CONFIGURATIONS.into_iter().map(read).collect::<Result<_, _>>()?,
-        has_folder: making.mount.as_ref().is_none_or(|folder| folder.is_dir()),
+        missing_folders: making.mount.as_deref().map(missing_folders).unwrap_or_default(),
     };
     for (number, MdCommand { step, text: command }) in commands.iter().enumerate() {
         if *step == MdStep::Initramfs && system::program(INITRAMFS).is_none() {
@@ -127,10 +128,9 @@ pub(super) fn run(
             true => output.progress(&json!({ "step": step, "command": command }).to_string()),
             false => output.progress(&format!("$ {command}")),
         }
-        let done = match stop.load(Ordering::Relaxed) {
-            true => Err(Failure::interrupted(catalogue::KERNEL_ENDED_ON_REQUEST)),
-            false => shell(command),
-        };
+        let done = check_stop(stop).and_then(|()| shell(command));
+        // Ctrl-C at a terminal ends the command as well: what it fails with then is not why.
+        let done = check_stop(stop).and(done);
         if let Err(error) = done {
             // The first erases what the drives held: that is gone, and there is no array yet.
             let left =
@@ -164,6 +164,13 @@ pub(super) fn run(
         table = table,
         time = seconds(taken),
     ))
+}
+
+fn check_stop(stop: &AtomicBool) -> Result<(), Failure> {
+    match stop.load(Ordering::Relaxed) {
+        true => Err(Failure::interrupted(catalogue::KERNEL_ENDED_ON_REQUEST)),
+        false => Ok(()),
+    }
 }
 
 /// The commands as a script has them.
@@ -217,9 +224,9 @@ fn undo(making: &MakeRequest<'_>, device: &str, paths: &[PathBuf], before: &Befo
         if system::mounts().iter().any(|mount| mount.point == *folder) {
             tell(shell(&format!("umount {shown}")));
         }
-        if !before.has_folder && folder.is_dir() {
-            tell(shell(&format!("rmdir {shown}")));
-        }
+    }
+    for folder in before.missing_folders.iter().filter(|folder| folder.is_dir()) {
+        tell(shell(&format!("rmdir {}", escape::shell(&folder.to_string_lossy()))));
     }
     if Path::new(device).exists() {
         tell(shell(&format!("mdadm --stop {}", escape::shell(device))));

@@ -12,6 +12,8 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use host::Error;
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use words::statement;
 
@@ -290,6 +292,10 @@ fn own(path: &Path, measure: bool) -> Result<Drive, Error> {
     let is_device = metadata.file_type().is_block_device();
     if !is_device && !metadata.is_file() {
         return Err(Error::usage(catalogue::NO_DRIVE).at(path.display()));
+    }
+    let to_write = Access::READ_OK | Access::WRITE_OK;
+    if measure && access(path, to_write) == Err(Errno::ACCESS) {
+        return Err(Error::refused(catalogue::NOT_MAY_WRITE).at(path.display()));
     }
     let absolute = std::path::absolute(path).map_err(|error| wrong(&error))?;
     let member = Member::Path(absolute);

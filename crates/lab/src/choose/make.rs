@@ -168,13 +168,12 @@ impl MakeRequest<'_> {
     ) -> Result<MadeArray, Error> {
         check_stop(stop)?;
         on_step(MakingStep::Configuration);
-        let made_folder = self.mount.as_deref().map(make_folder).transpose()?.unwrap_or(false);
-        let without_folder = |error: Error| match (&self.mount, made_folder) {
-            (Some(folder), true) => match fs::remove_dir(folder) {
+        let made = self.mount.as_deref().map(make_folder).transpose()?.unwrap_or_default();
+        let without_folder = |error: Error| {
+            made.iter().fold(error, |error, folder| match fs::remove_dir(folder) {
                 Ok(()) => error,
                 Err(left) => error.and_then_some(format!("; {}: {left}", folder.display())),
-            },
-            _ => error,
+            })
         };
         let configuration =
             self.boot.write_configuration(&self.name, settings).map_err(without_folder)?;
@@ -190,6 +189,7 @@ impl MakeRequest<'_> {
             on_step(MakingStep::Start);
             self.start(settings)
         });
+        let started = started.map_err(|error| as_asked(error, stop));
         let (status, starts_at_boot) = started.map_err(without_folder).map_err(|error| {
             match fs::remove_file(&configuration) {
                 Ok(()) => error,
@@ -339,6 +339,12 @@ fn check_stop(stop: &AtomicBool) -> Result<(), Error> {
     }
 }
 
+/// Ctrl-C at a terminal ends the programs that were started as well: what they fail with then is
+/// not why it ended.
+fn as_asked(error: Error, stop: &AtomicBool) -> Error {
+    check_stop(stop).err().unwrap_or(error)
+}
+
 /// Whether a file system can be mounted on a folder, or the folder be made.
 fn check_folder(folder: &Path) -> Result<(), Error> {
     let at = |why: Message| Error::refused(why).at(mount_flag(folder));
@@ -357,12 +363,16 @@ fn mount_flag(folder: &Path) -> String {
     format!("--mount {}", folder.display())
 }
 
-/// Makes a folder that is not there; says whether it did.
-fn make_folder(folder: &Path) -> Result<bool, Error> {
-    if folder.is_dir() {
-        return Ok(false);
-    }
+/// Makes a folder that is not there, and those above it; which it made, the innermost first.
+fn make_folder(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let made = missing_folders(folder);
     let failed = |error| Error::from_io(format_args!("making {}", folder.display()), &error);
     fs::create_dir_all(folder).map_err(failed)?;
-    Ok(true)
+    Ok(made)
+}
+
+/// A folder and those above it, as far as they are not there; the innermost first.
+#[must_use]
+pub fn missing_folders(folder: &Path) -> Vec<PathBuf> {
+    folder.ancestors().take_while(|one| !one.is_dir()).map(Path::to_owned).collect()
 }
