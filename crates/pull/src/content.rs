@@ -1,6 +1,8 @@
 //! Content that says what it is: every sector of a file names run, file, version, block and itself,
 //! so that whatever lies there instead is told apart.
 
+use std::fmt;
+
 use block::SECTOR_BYTES;
 use reactor::{Random, derive_seed};
 use serde::{Deserialize, Serialize};
@@ -62,6 +64,23 @@ pub enum Class {
     Present,
     /// The system gives an error for it.
     Unreadable,
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Class::Missing => "missing",
+            Class::Short => "too short",
+            Class::Old => "an older version",
+            Class::Torn => "parts of several versions",
+            Class::Zero => "zeroes",
+            Class::Stale => "what was removed before",
+            Class::Foreign => "what belongs elsewhere",
+            Class::Garbage => "what was never written",
+            Class::Present => "still there",
+            Class::Unreadable => "unreadable",
+        })
+    }
 }
 
 fn sector(run: u64, name: BlockName, number: u32) -> [u8; SECTOR] {

@@ -2,6 +2,7 @@
 //! held against the file system, and everything else is counted apart.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -64,6 +65,23 @@ impl Rule {
     /// Whether somebody has acknowledged it.
     fn is_promised(self) -> bool {
         !matches!(self, Self::Atomic | Self::Replacing { .. } | Self::Closed | Self::Free)
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Rule::Promised { version } => write!(f, "version {version} or a later one"),
+            Rule::Replaced { version } => write!(f, "version {version} or a later one, whole"),
+            Rule::Atomic => f.write_str("any one version, whole"),
+            Rule::Log { blocks } => write!(f, "{blocks} blocks"),
+            Rule::Transactions { count } => write!(f, "{count} transactions"),
+            Rule::Tree { version } => write!(f, "its folder as of version {version}"),
+            Rule::Replacing { version } => write!(f, "the old file or version {version}, whole"),
+            Rule::Gone => f.write_str("no file"),
+            Rule::Closed => f.write_str("what was written before it was closed"),
+            Rule::Free => f.write_str("nothing of the past"),
+        }
     }
 }
 

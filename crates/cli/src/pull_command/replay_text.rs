@@ -35,12 +35,12 @@ pub(super) fn show_replayed(
     if let Some(found) = &judgement.findings {
         for wrong in found.broken.iter().chain(&found.torn_renames) {
             text += &format!(
-                "file {}: {:?}, {} bytes; {:?} since {:.3} s\n",
+                "file {}: {}, {} bytes; since {:.6} s it had to be {}\n",
                 wrong.file,
                 wrong.class,
                 wrong.bytes,
-                wrong.rule,
-                wrong.since_nanoseconds as f64 / 1e9
+                wrong.since_nanoseconds as f64 / 1e9,
+                wrong.rule
             );
         }
         for wrong in &found.keys {

@@ -67,8 +67,13 @@ fn a_program_that_promises_too_much_is_found() {
         ("too early", early),
         ("printed", at_once.replace(" >>$MARKS", "")),
     ] {
-        let more = ["--pulls", "10", "--hunt", "10", "--keep-failing", what];
-        let broken = found(folder.path(), &work, &[&more[..], &ONE_RECORDING].concat());
+        let kept = ["--keep-failing", what, "--junit", "cuts.xml"];
+        let more = [&["--pulls", "10", "--hunt", "10"], &kept[..], &ONE_RECORDING].concat();
+        let output = pull(folder.path(), &work, CHECK, &more).output().unwrap();
+        let cuts = fs::read_to_string(folder.path().join("cuts.xml")).unwrap();
+        assert_eq!(output.status.code(), Some(3), "{what}: {cuts}");
+        assert!(cuts.contains("<failure message=\"grade D"), "{what}: {cuts}");
+        let broken = json(&output);
         let one = &broken["outcome"]["figure"];
         assert!(one["card"]["promise_broken"]["count"].as_u64() > Some(0), "{what}: {broken}");
         assert_eq!((&one["card"]["grade"], &one["unsteady"]), (&"D".into(), &0.into()), "{what}");

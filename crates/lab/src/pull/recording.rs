@@ -136,7 +136,7 @@ fn try_check(
             }
         },
         CheckResult::Unjudged(NoVerdict::Hangs) => {
-            "it did not end in time (-s state_time=60s)".to_owned()
+            "it did not end in time (-s state_time= gives it more)".to_owned()
         }
         CheckResult::Unjudged(why) => why.to_string(),
     };
