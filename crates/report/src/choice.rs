@@ -198,6 +198,7 @@ fn figures_text(figures: Figures) -> String {
         Figures::StandIns => say!(CHOICE_STAND_INS),
         Figures::Files => say!(CHOICE_ON_FILES),
         Figures::Measured => say!(MEASURED),
+        Figures::NotRun => say!(CHOICE_NOT_RUN),
     }
 }
 
@@ -302,7 +303,15 @@ fn rows(choice: &Choice) -> Vec<(String, String)> {
         rows.push((say!(CHOICE_LOST_LABEL), say!(CHOICE_LOST, names = names)));
     }
     rows.extend(uneven(choice).map(|text| (say!(CHOICE_UNEVEN_LABEL), text)));
-    let sure = match choice.model_error {
+    let drawn = choice.rivals.first().and_then(drawn_text).unwrap_or_default();
+    let sure = how_sure(choice) + &drawn;
+    rows.push((say!(CHOICE_HOW_SURE), sure));
+    rows.push((say!(CHOICE_NOT_KNOWN), not_known(choice)));
+    rows
+}
+
+fn how_sure(choice: &Choice) -> String {
+    match choice.model_error {
         Some(known) if known.cases == 0 => {
             say!(CHOICE_MODEL_NEAREST, factor = format!("{:.1}", 1.0 + known.error))
         }
@@ -312,12 +321,9 @@ fn rows(choice: &Choice) -> Vec<(String, String)> {
             cases = known.cases
         ),
         None if choice.figures.are_modelled() => say!(CHOICE_MODEL_UNKNOWN),
+        None if choice.figures == Figures::NotRun => say!(CHOICE_MOST_SPACE),
         None => say!(CHOICE_SAME_TRIALS),
-    };
-    let drawn = choice.rivals.first().and_then(drawn_text).unwrap_or_default();
-    rows.push((say!(CHOICE_HOW_SURE), sure + &drawn));
-    rows.push((say!(CHOICE_NOT_KNOWN), not_known(choice)));
-    rows
+    }
 }
 
 /// How long a drive that died takes to be filled anew, what that makes of the work, and what may be
@@ -387,20 +393,24 @@ fn uneven(choice: &Choice) -> Option<String> {
 
 fn not_known(choice: &Choice) -> String {
     let mut parts = Vec::new();
+    let is_run = choice.figures != Figures::NotRun;
     match choice.figures {
         Figures::StandIns => parts.push(say!(CHOICE_OPEN_OWN)),
         Figures::Modelled => parts.push(say!(CHOICE_OPEN_MODELLED)),
         Figures::Files => parts.push(say!(CHOICE_OPEN_FILES)),
         Figures::Measured => (),
+        Figures::NotRun => parts.push(say!(CHOICE_OPEN_WORK)),
     }
     let is_beside = choice.rebuild.is_some_and(|rebuild| rebuild.work_ratio.is_some());
-    if choice.pick.survives > 0 && !is_beside {
+    if choice.pick.survives > 0 && is_run && !is_beside {
         parts.push(say!(CHOICE_OPEN_REBUILD));
     }
-    if choice.pick.survives > 0 && !choice.bitmap_was_run && choice.bitmap_ratio.is_none() {
+    let is_open = !choice.bitmap_was_run && choice.bitmap_ratio.is_none();
+    if choice.pick.survives > 0 && is_run && is_open {
         parts.push(say!(CHOICE_OPEN_BITMAP));
     }
-    if let Some(name) = choice.file_system.as_ref().filter(|_| !choice.file_system_was_run) {
+    let is_beyond = is_run && !choice.file_system_was_run;
+    if let Some(name) = choice.file_system.as_ref().filter(|_| is_beyond) {
         parts.push(say!(CHOICE_OPEN_FILE_SYSTEM, name = name));
     }
     if choice.work_was_in_guests {

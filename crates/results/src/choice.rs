@@ -21,6 +21,8 @@ pub enum Figures {
     Files,
     /// Measured on the drives.
     Measured,
+    /// There are none: the work takes a guest, and there is no kernel for guests here.
+    NotRun,
 }
 
 impl Figures {

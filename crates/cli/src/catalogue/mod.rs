@@ -372,6 +372,9 @@ words::catalogue! {
     ASK_WHICH_MODELS: "Which, and how many? Such as 4 x wd-red-plus-8tb: `raidloom model show` has the names.",
         "どれを何台? 例: 4 x wd-red-plus-8tb。名前は `raidloom model show` で一覧できます。";
     ASK_WORK: "Work?", "用途は?";
+    OWN_COMMAND: "a command of mine", "自分のコマンド";
+    ASK_COMMAND: "Which command? As sh reads it; {name} is a fresh folder on the layout.",
+        "どのコマンドですか? sh が読む形で入力してください。{name} は構成上の新しいフォルダーです。";
     OWN_WORK: "a profile or a recording of mine (a file)", "自分のプロファイルか記録(ファイル)";
     ASK_FILE: "Which file?", "どのファイルですか?";
     ASK_SURVIVE: "Lose? How many drives may die at once:", "故障は? 同時に何台の故障まで耐えるか:";
@@ -571,6 +574,12 @@ words::catalogue! {
         "--measure は実際のドライブやファイルのためのもので、ここではモデルです";
     COMMAND_NEEDS_DRIVES: "--work-command is for modelled drives, and with --measure for drives and files that are there; `raidloom run --command` compares layouts of files that it makes",
         "--work-command はモデルのドライブ、または --measure を付けた実際のドライブやファイルのためのものです。作成したファイルで構成を比較するには `raidloom run --command` を使ってください";
+    LOST_OF_NO_USE: "{names} does not answer any more; what was measured is of all {count} drives, and of the others alone: {why}",
+        "{names} が応答しなくなりました。測定済みの値は全 {count} 台のものです。残りのドライブだけでは: {why}";
+    REST_IS_MEASURED: "{names}: died while it was measured; what was measured is of all {count} drives and stays where it is. The other {others} are measured now",
+        "{names}: 測定中に故障しました。測定済みの値は全 {count} 台のもので、そのまま残ります。これから残りの {others} 台を測定します";
+    DRIVE_HANGS: "{path}: no answer for {seconds} s; Ctrl-C twice ends this without waiting for it",
+        "{path}: {seconds} 秒間応答がありません。Ctrl-C を 2 回押すと待たずに終了します";
     SILENT_DRIVE: "no answer to a read within 3 s; choose without it, or look at its cable",
         "3 秒以内に読み取りの応答がありません。除いて選ぶか、ケーブルを確認してください";
     MARGIN_RANGE: "per cent from 0 to 100", "0 から 100 までのパーセントです";

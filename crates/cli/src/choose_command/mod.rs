@@ -132,6 +132,9 @@ pub(crate) fn choose(output: &Output, arguments: &ChooseArguments) -> Result<(),
     }
     let mut question = question(output, arguments)?;
     if !arguments.print_plan {
+        if let Some(why) = no_kernel(&question) {
+            return tell_without_run(output, &question, (arguments, why));
+        }
         race(output, &mut question)?;
     }
     let (text, resolved) = question.plan()?;
@@ -158,16 +161,41 @@ pub(crate) fn choose(output: &Output, arguments: &ChooseArguments) -> Result<(),
     };
     if outcome.ended == RunEnd::Interrupted {
         let folder = escape::shell(&outcome.folder.to_string_lossy());
+        let flags = names.without(&consent, &question.lost).flags_to_go_on();
         return Err(Failure::interrupted(format!(
-            "interrupted after {} trials; nothing measured is lost. To go on:\n  raidloom run \
-            --resume {folder}{} && raidloom choose --from {folder}",
-            outcome.run.trials.len(),
-            names.without(&consent, &question.lost).flags_to_go_on(),
+            "{}\n  raidloom run --resume {folder}{flags} && raidloom choose --from {folder}",
+            say!(RUN_INTERRUPTED, trials = outcome.run.trials.len()),
         )));
     }
     let Outcome { folder, run, .. } = outcome;
     let consent = names.without(&arguments.consent, &question.lost);
     tell(output, &question, folder, run, (arguments, &consent))
+}
+
+/// Why the work cannot be done in guests, where that is what it takes.
+fn no_kernel(question: &Question) -> Option<Failure> {
+    match question.is_in_guests() {
+        true => guest::Kernel::find(guest::USUAL_KERNEL).err().map(Failure::from),
+        false => None,
+    }
+}
+
+/// Prints what is known without a kernel for guests. There is no run, so that nothing is made by
+/// it.
+fn tell_without_run(
+    output: &Output,
+    question: &Question,
+    (arguments, why): (&ChooseArguments, Failure),
+) -> Result<(), Failure> {
+    let choice = question.answer_without_run()?;
+    if arguments.make.make.is_some() {
+        return Err(why);
+    }
+    output.note(why.text());
+    match output.json {
+        true => output.document(&json!({ "run": null, "report": null, "choice": choice })),
+        false => print(output, &choice),
+    }
 }
 
 /// Runs its plan on the drives themselves. Where some die meanwhile, the plan of the others is run,
@@ -361,7 +389,8 @@ fn question(output: &Output, arguments: &ChooseArguments) -> Result<Question, Fa
         None => asked.survive(drives.all.len())?,
     };
     drop(asked);
-    let (file_system, file_system_is_run) = file_system(output, arguments, &drives)?;
+    let (file_system, file_system_is_run) =
+        file_system(output, arguments, (&drives, work.is_command()))?;
     let capacity_bytes =
         arguments.capacity.as_ref().map(|text| output.size("--capacity", text)).transpose()?;
     Ok(Question {
@@ -382,9 +411,8 @@ fn question(output: &Output, arguments: &ChooseArguments) -> Result<Question, Fa
 fn file_system(
     output: &Output,
     arguments: &ChooseArguments,
-    drives: &Drives,
+    (drives, is_command): (&Drives, bool),
 ) -> Result<(Option<String>, bool), Failure> {
-    let is_command = arguments.work_command.is_some();
     let Some(name) =
         arguments.file_system.clone().or_else(|| is_command.then(|| FILE_SYSTEM.to_owned()))
     else {
@@ -393,7 +421,6 @@ fn file_system(
     let kind = FileSystem::named(&name)?;
     if is_command && drives.are_modelled() {
         // A program works on models where a Linux has them.
-        guest::Kernel::find(guest::USUAL_KERNEL)?;
         return Ok((Some(name), true));
     }
     if !arguments.measure || drives.are_made() {

@@ -131,11 +131,17 @@ impl<'a> Questions<'a> {
     pub(super) fn work(&mut self) -> Result<Work, Failure> {
         let all: Vec<Work> = Work::names().into_iter().map(Work::read).collect::<Result<_, _>>()?;
         let mut answers: Vec<String> = all.iter().map(|work| work.title.clone()).collect();
+        answers.push(say!(OWN_COMMAND));
         answers.push(say!(OWN_WORK));
         let place = self.one_of(&say!(ASK_WORK), &answers)?;
-        match all.into_iter().nth(place) {
-            Some(work) => Ok(work),
-            None => {
+        let own = place.checked_sub(all.len());
+        match (all.into_iter().nth(place), own) {
+            (Some(work), _) => Ok(work),
+            (None, Some(0)) => {
+                escape::err(&say!(ASK_COMMAND, name = "{dir}"));
+                self.sensible(Work::of_command)
+            }
+            (None, _) => {
                 escape::err(&say!(ASK_FILE));
                 self.sensible(Work::read)
             }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use host::guard;
 use lab::choose::{Drive, Drives, Member, Question};
 
-use crate::catalogue;
+use crate::catalogue::{self, say, statement};
 use crate::consent::Consent;
 use crate::failure::Failure;
 
@@ -64,24 +64,17 @@ pub(super) fn of_no_use(
     lost: &[PathBuf],
     why: &Failure,
 ) -> Failure {
-    error.and_then_some(format!(
-        "\n  {} does not answer any more; what was measured is of all {} drives, and of the others \
-        alone: {why}",
-        names(lost),
-        drives.all.len()
-    ))
-    .with_code(1)
+    let (names, count) = (names(lost), drives.all.len());
+    error
+        .and_then_some("\n  ")
+        .and_then_some(statement!(LOST_OF_NO_USE, names = names, count = count, why = why.text()))
+        .with_code(1)
 }
 
 /// What is said before the rest of the drives is measured.
 pub(super) fn rest_text(question: &Question, rest: &Question, lost: &[PathBuf]) -> String {
-    format!(
-        "{}: died while it was measured; what was measured is of all {} drives and stays where it \
-        is. The other {} are measured now",
-        names(lost),
-        question.drives.all.len(),
-        rest.drives.all.len()
-    )
+    let (count, others) = (question.drives.all.len(), rest.drives.all.len());
+    say!(REST_IS_MEASURED, names = names(lost), count = count, others = others)
 }
 
 /// What drives are called by those who consent to erasing them, learnt while they answer.
@@ -145,22 +138,21 @@ impl Looks {
 /// seconds.
 pub(super) fn watched<T>(
     drives: &Drives,
-    say: &(dyn Fn(&str) + Sync),
+    tell: &(dyn Fn(&str) + Sync),
     work: impl FnOnce() -> T,
 ) -> T {
     let mut looks: Vec<(PathBuf, Looks)> =
         paths(drives).into_iter().map(|path| (path, Looks::default())).collect();
     let (ends, ended) = mpsc::channel::<()>();
+    let language = words::language();
     thread::scope(|scope| {
         scope.spawn(move || {
             while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
                 for (path, looks) in &mut looks {
                     if guard::requests_of(path).is_some_and(|counted| looks.look(counted)) {
-                        say(&format!(
-                            "{}: no answer for {LOOKS_MAX} s; Ctrl-C twice ends this without \
-                            waiting for it",
-                            path.display()
-                        ));
+                        let hangs =
+                            || say!(DRIVE_HANGS, path = path.display(), seconds = LOOKS_MAX);
+                        tell(&words::in_language(language, hangs));
                     }
                 }
             }

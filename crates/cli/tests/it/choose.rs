@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -154,6 +156,90 @@ fn stripes_say_what_they_lose_and_three_drives_survive_two_as_a_mirror() {
         "choose 2 x wd-ultrastar-hc310-4tb crucial-mx500-500gb --work own.toml --survive 1";
     let said = text(&raidloom(folder.path(), &words(uneven)).stdout);
     assert!(said.contains("1 of 500 GB left out"), "{said}");
+}
+
+/// "No kernel for guests (the row says so, nothing else changes)": what is known without one is
+/// answered, and that its speed is not.
+#[test]
+fn a_command_without_a_kernel_for_guests_is_answered_without_its_speed() {
+    let folder = tempfile::tempdir().unwrap();
+    let ask = |drives: &str, more: &[&str]| {
+        let line = format!("choose {drives} --survive 1");
+        Command::new(env!("CARGO_BIN_EXE_raidloom"))
+            .args(words(&line))
+            .args(["--work-command", "cp -r /etc {dir}"])
+            .args(more)
+            .current_dir(folder.path())
+            .env("LC_ALL", "C.UTF-8")
+            .env("XDG_CACHE_HOME", folder.path())
+            .output()
+            .unwrap()
+    };
+    let four = "4 x wd-red-plus-8tb";
+    let done = ask(four, &["-o", "run"]);
+    let (said, why) = (text(&done.stdout), text(&done.stderr));
+    assert!(done.status.success(), "{why}");
+    assert!(why.contains("raidloom guest build"), "{why}");
+    assert!(said.starts_with("RAID 5, 4 x 8 TB, chunk 512 KiB, ext4\n"), "{said}");
+    let in_one_line = words(&said).join(" ");
+    for fact in [
+        "24 TB of 32 TB; survives any 1 drive; by space, nothing was run",
+        "how sure not at all of its speed",
+        "there is no kernel for guests here (`raidloom guest build`",
+        "rebuild 14 h idle",
+        "power cut, ext4 nothing acknowledged lost",
+        "mdadm --create",
+    ] {
+        assert!(in_one_line.contains(fact), "{fact}: {said}");
+    }
+    assert!(said.lines().count() <= 20, "{said}");
+    let json = ask(four, &["--json"]);
+    let document: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(document["choice"]["figures"], "not_run", "{document}");
+    assert_eq!(document["run"], Value::Null);
+    // What must hold still does, the plan is printed as ever, and nothing is made by no run.
+    let refused = ask("2 x wd-red-plus-8tb", &["--capacity", "9TB"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stdout));
+    assert!(text(&ask(four, &["--print-plan"]).stdout).contains("place = \"guest\""));
+    for name in ["a.img", "b.img"] {
+        fs::File::create(folder.path().join(name)).unwrap().set_len(64 << 20).unwrap();
+    }
+    let made = ask("a.img b.img", &["--do"]);
+    assert_eq!(made.status.code(), Some(2), "{}", text(&made.stdout));
+    assert!(text(&made.stderr).contains("no kernel for guests"), "{}", text(&made.stderr));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no run is left");
+}
+
+/// "Not root": what this user may not write to is named, and why; a model of it can be asked for.
+#[test]
+fn drives_of_somebody_else_are_named_before_they_are_measured() {
+    const NOBODY: u32 = 65534;
+    if !rustix::process::geteuid().is_root() {
+        testkit::skipped!("only root may be another user");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+    // Nobody else may enter the folder that it was built in.
+    let program = folder.path().join("raidloom");
+    fs::copy(env!("CARGO_BIN_EXE_raidloom"), &program).unwrap();
+    fs::write(folder.path().join("own.toml"), PROFILE).unwrap();
+    for name in ["a.img", "b.img"] {
+        fs::File::create(folder.path().join(name)).unwrap().set_len(64 << 20).unwrap();
+    }
+    let ask = |more: &str| {
+        let line = format!("choose a.img b.img --work own.toml --survive 1 {more}");
+        let mut asked = Command::new(&program);
+        asked.args(words(&line)).current_dir(folder.path()).env("HOME", folder.path());
+        asked.uid(NOBODY).gid(NOBODY).output().unwrap()
+    };
+    let refused = ask("--measure");
+    let said = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(4), "{said}");
+    assert!(said.contains("a.img: this user may not write to it"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    let asked = ask("-o run");
+    assert!(asked.status.success(), "{}", text(&asked.stderr));
 }
 
 #[test]

@@ -5,8 +5,10 @@
 )]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -48,6 +50,10 @@ impl Terminal {
             .current_dir(folder)
             .env("LC_ALL", "C.UTF-8")
             .env("SHELL", "/bin/sh")
+            .env("RAIDLOOM_RUNTIME_DIR", folder.join("running"))
+            .env("RAIDLOOM_CONFIG_DIR", folder)
+            .env("RAIDLOOM_SYSTEM_ROOT", folder.join("machine"))
+            .env("PATH", search_path(folder))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -144,6 +150,13 @@ impl Drop for Terminal {
     }
 }
 
+/// Programs of the test's own go before all others.
+fn search_path(folder: &Path) -> OsString {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let all = [folder.join("bin")].into_iter().chain(std::env::split_paths(&path));
+    std::env::join_paths(all).unwrap()
+}
+
 /// A folder with a profile.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -168,8 +181,8 @@ fn three_answers_at_a_terminal_come_to_one() {
     terminal.until("Which, and how many?");
     terminal.stumble("4 x wd-red-plus-9tb", "once more, please", "2 x samsung-870-evo-1tb");
     terminal.until("Work?");
-    terminal.until("6)");
-    terminal.stumble("many", "a number from 1 to 6", "6");
+    terminal.until("7)");
+    terminal.stumble("many", "a number from 1 to 7", "7");
     terminal.until("Which file?");
     terminal.stumble("none.toml", "once more, please", "own.toml");
     terminal.until("Lose?");
@@ -189,9 +202,12 @@ fn three_answers_at_a_terminal_come_to_one() {
 fn ctrl_c_at_any_question_ends_it_with_nothing_done() {
     let folder = folder();
     // What is answered before it is pressed; the first is found out, and the last are questions.
-    let answers = ["", "2 x samsung-870-evo-1tb", "6", "own.toml", "2"];
-    let questions = ["Drives?", "Which, and how many?", "Work?", "Which file?", "Lose?"];
-    for last in 0..questions.len() {
+    let of_a_file = ["", "2 x samsung-870-evo-1tb", "7", "own.toml", "2"];
+    let of_a_command = ["", "2 x samsung-870-evo-1tb", "6", "true", "2"];
+    let asks = |which| ["Drives?", "Which, and how many?", "Work?", which, "Lose?"];
+    let files = (0..5).map(|last| (of_a_file, asks("Which file?"), last));
+    let commands = (3..5).map(|last| (of_a_command, asks("Which command?"), last));
+    for (answers, questions, last) in files.chain(commands) {
         let Some(mut terminal) = Terminal::start("choose_ends", folder.path(), "choose") else {
             return;
         };
@@ -205,6 +221,60 @@ fn ctrl_c_at_any_question_ends_it_with_nothing_done() {
         let (code, screen) = terminal.end();
         assert_eq!(code, Some(130), "at {}: {screen}", questions[last]);
         assert_eq!(left_in(folder.path()), 0, "at {}", questions[last]);
+    }
+}
+
+/// "Ctrl-C at every step of `--do`": what was made is taken back. Programs that never end hold the
+/// steps that wait for one.
+#[test]
+fn ctrl_c_at_any_step_of_making_takes_all_of_it_back() {
+    if !is_possible("choose_making_ends", &["mkfs.ext4"]) {
+        return;
+    }
+    let folder = folder();
+    let place = |name: &str| folder.path().join(name);
+    let drives = [RawDisk::new(64), RawDisk::new(64)];
+    let names = drives.each_ref().map(|drive| drive.path().display().to_string()).join(" ");
+    let line = format!("choose {names} --work own.toml --survive 1 --file-system ext4 -o run");
+    let mut asks = Command::new(env!("CARGO_BIN_EXE_raidloom"));
+    assert!(asks.args(line.split(' ')).current_dir(&folder).output().unwrap().status.success());
+    let configuration = place("machine/etc/mdadm/mdadm.conf");
+    let rule = place("machine/lib/udev/rules.d/64-md-raid-assembly.rules");
+    for (file, text) in [(&configuration, "# mine\n"), (&rule, "")] {
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    }
+    fs::create_dir(place("bin")).unwrap();
+    let program = |name: &str, text: &str| {
+        let path = place("bin").join(name);
+        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    const NEVER: &str = "exec sleep 600";
+    for (step, initramfs) in [
+        ("writing superblocks", NEVER),
+        ("running update-initramfs", NEVER),
+        ("starting it", "exit 0"),
+    ] {
+        program("update-initramfs", initramfs);
+        program("mkfs.ext4", NEVER);
+        let making = "choose --from run --do --mount a/b/c";
+        let Some(mut terminal) = Terminal::start("choose_making_ends", folder.path(), making)
+        else {
+            return;
+        };
+        terminal.until("Type yes to go on");
+        terminal.press("yes\n");
+        terminal.until(step);
+        terminal.press(CTRL_C);
+        let (code, screen) = terminal.end();
+        assert_eq!(code, Some(130), "{step}: {screen}");
+        assert!(screen.contains("ended on request"), "{step}: {screen}");
+        for drive in &drives {
+            assert_eq!(host::mount::holds(drive.path()).unwrap(), None, "{step}: {screen}");
+        }
+        assert_eq!(fs::read_to_string(&configuration).unwrap(), "# mine\n", "{step}: {screen}");
+        assert!(!place("a").exists() && !place("tank.toml").exists(), "{step}: {screen}");
     }
 }
 

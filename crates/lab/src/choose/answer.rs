@@ -13,7 +13,7 @@ use array::sync::Limits;
 use host::Error;
 use results::analysis::{Analysis, Comparison, KindResult, MODEL_CASES_MIN, Reservation, analyse};
 use results::choice::{
-    Choice, Condition, Contrast, Figures, Rebuild, RemovedLayout, Rival, WorkloadRatio,
+    Choice, Condition, Contrast, Figures, Layout, Rebuild, RemovedLayout, Rival, WorkloadRatio,
 };
 use results::claim::Claim;
 use results::{Configuration, ModelError, Run};
@@ -99,33 +99,75 @@ impl Question {
         let facts = self.facts(pick.shape, pick.chunk_bytes);
         let rivals = self.rivals(&entries, pick, comparison, versus, error);
         let choice = Choice {
+            configuration: pick.configuration.id.clone(),
+            figures: self.figures(),
+            file_system_was_run: self.file_system_is_run,
+            work_was_in_guests: self.is_in_guests(),
+            bitmap_was_run: self.runs_bitmaps(),
+            same_chunks: same_chunks(&entries, pick),
+            rivals,
+            degraded: self.degraded(run, overall, pick.shape),
+            model_error: error,
+            ..self.choice_not_run(pick.shape, facts, &layout, removed)
+        };
+        Ok((choice, layout))
+    }
+
+    /// The answer where nothing can be run: of the layouts that are what was asked for, the one
+    /// that is taken where all are as fast.
+    ///
+    /// # Errors
+    /// When nothing meets what was asked: which condition removed what.
+    pub fn answer_without_run(&self) -> Result<Choice, Error> {
+        let candidates = self.candidates()?;
+        let of_shape = |shape: &Shape| {
+            let shape = *shape;
+            self.chunks(shape).into_iter().map(move |chunk_bytes| (shape, chunk_bytes))
+        };
+        let all = candidates.kept.iter().flat_map(of_shape);
+        let taken = all.max_by_key(|(shape, chunk_bytes)| self.preference(*shape, *chunk_bytes));
+        let (shape, chunk_bytes) =
+            taken.ok_or_else(|| Error::usage(catalogue::NO_LAYOUT_FIGURES))?;
+        let layout = self.layout(shape, chunk_bytes);
+        let facts = self.facts(shape, chunk_bytes);
+        Ok(self.choice_not_run(shape, facts, &layout, candidates.removed))
+    }
+
+    /// What is known of a layout before anything is run.
+    fn choice_not_run(
+        &self,
+        shape: Shape,
+        facts: Layout,
+        layout: &ChosenLayout,
+        removed: Vec<RemovedLayout>,
+    ) -> Choice {
+        Choice {
             drives: self.drive_groups(),
             cost: self.cost(facts.drives + facts.spares),
             lost_drives: self.lost.iter().map(|path| path.display().to_string()).collect(),
             work: self.work.title.clone(),
             recorded_requests: self.work.recording.as_ref().map(|recording| recording.requests),
             survive: self.survive,
-            figures: self.figures(),
-            configuration: pick.configuration.id.clone(),
+            figures: Figures::NotRun,
+            configuration: String::new(),
             file_system: self.file_system.clone(),
-            file_system_was_run: self.file_system_is_run,
-            work_was_in_guests: self.is_in_guests(),
-            bitmap_was_run: self.runs_bitmaps(),
+            file_system_was_run: false,
+            work_was_in_guests: false,
+            bitmap_was_run: false,
             bitmap_ratio: None,
-            same_chunks: same_chunks(&entries, pick),
-            rivals,
-            degraded: self.degraded(run, overall, pick.shape),
-            rebuild: self.rebuild(pick.shape, &facts),
-            power_cuts: power_cuts(&layout, self.file_system.as_deref()),
+            same_chunks: None,
+            rivals: Vec::new(),
+            degraded: None,
+            rebuild: self.rebuild(shape, &facts),
+            power_cuts: power_cuts(layout, self.file_system.as_deref()),
             has_flash: self.drives.any_of_flash(),
             writes_are_modelled: self.drives.writes_are_modelled(),
-            model_error: error,
+            model_error: None,
             removed,
             command: layout.create_command("tank"),
             md_commands: layout.md_commands(facts.usable_bytes, MD_DEVICE, true),
             pick: facts,
-        };
-        Ok((choice, layout))
+        }
     }
 
     /// The configuration of a shape and chunk in the run.
@@ -226,7 +268,7 @@ impl Question {
         Some(overall.score(&degraded.id)?.ratio / overall.score(&whole.id)?.ratio)
     }
 
-    fn rebuild(&self, shape: Shape, facts: &results::choice::Layout) -> Option<Rebuild> {
+    fn rebuild(&self, shape: Shape, facts: &Layout) -> Option<Rebuild> {
         if shape.losses() == 0 {
             return None;
         }

@@ -44,6 +44,9 @@ pub struct RecordedWork {
     pub touched_bytes: u64,
 }
 
+/// The suite that runs commands.
+const COMMAND_SUITE: &str = "command";
+
 /// Characters of a title: it is part of the question of a plan.
 const TITLE_MAX: usize = 80;
 
@@ -99,7 +102,7 @@ impl Work {
         if title.chars().count() > TITLE_MAX {
             title = title.chars().take(TITLE_MAX - 1).chain(['…']).collect();
         }
-        let workload = [("suite", "command"), ("run", command)];
+        let workload = [("suite", COMMAND_SUITE), ("run", command)];
         let workload = workload.map(|(key, value)| (key.to_owned(), Value::String(value.into())));
         Ok(Work {
             name: "command".to_owned(),
@@ -107,6 +110,14 @@ impl Work {
             workloads: vec![workload.into_iter().collect()],
             recording: None,
         })
+    }
+
+    /// Whether it is a command of one's own.
+    #[must_use]
+    pub fn is_command(&self) -> bool {
+        let is_one =
+            |workload: &Table| workload.get("suite").and_then(Value::as_str) == Some(COMMAND_SUITE);
+        self.workloads.iter().all(is_one)
     }
 
     /// The work that a recording is.
@@ -206,6 +217,7 @@ mod tests {
     fn a_command_is_work_in_a_folder() {
         let work = Work::of_command("make -j2 &&\n  make check").unwrap();
         assert_eq!(work.title, "make -j2 &&");
+        assert!(work.is_command() && !Work::read("files").unwrap().is_command());
         assert_eq!(work.workloads[0]["suite"].as_str(), Some("command"));
         assert_eq!(work.workloads[0]["run"].as_str(), Some("make -j2 &&\n  make check"));
         let long = Work::of_command(&"x".repeat(300)).unwrap();

@@ -632,6 +632,9 @@ words::catalogue! {
     CHOICE_SURVIVES_ANY: "survives any {count} drives", "どの {count} 台の故障にも耐える";
     CHOICE_FROM_RECORDING: "modelled from your recording of {requests} requests", "記録した {requests} 要求からのモデル予測";
     CHOICE_STAND_INS: "modelled, the drives themselves were not run", "モデル(ドライブ自体は未測定)";
+    CHOICE_NOT_RUN: "by space, nothing was run", "容量で選択(未測定)";
+    CHOICE_MOST_SPACE: "not at all of its speed: of the layouts that survive so many drives it offers most", "速さについては不明。この台数の故障に耐える構成のうち容量が最大";
+    CHOICE_OPEN_WORK: "how fast this command is on any layout: without a measurement (--measure) it runs in a guest, and there is no kernel for guests here (`raidloom guest build` makes one)", "各構成でのこのコマンドの速さ(--measure なしではゲスト内で実行するが、ゲスト用カーネルがない。`raidloom guest build` で作成)";
     CHOICE_ON_FILES: "measured on files of one folder", "1 つのフォルダー内のファイルで測定";
     CHOICE_AS_MODEL: "{count} x {title} (run as {model})", "{count} x {title}({model} として計算)";
     CHOICE_RIVAL_DRIVES: "{count} drives", "ドライブ {count} 台";
