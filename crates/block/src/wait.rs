@@ -59,6 +59,14 @@ impl Waiter {
         }
     }
 
+    /// The requests that were granted their claim, in the order of the grants.
+    #[must_use]
+    pub fn granted(&self) -> Vec<u32> {
+        let mut requests = Vec::new();
+        self.take_granted(&mut requests);
+        requests
+    }
+
     /// Moves the requests that were granted their claim to `requests`, in the order of the grants.
     pub fn take_granted(&self, requests: &mut Vec<u32>) {
         if self.any.load(Ordering::Acquire) && self.any.swap(false, Ordering::AcqRel) {
@@ -245,12 +253,6 @@ mod tests {
         Range { owner, first: blocks.start, end: blocks.end, exclusive }
     }
 
-    fn granted(waiter: &Waiter) -> Vec<u32> {
-        let mut requests = Vec::new();
-        waiter.take_granted(&mut requests);
-        requests
-    }
-
     #[test]
     fn readers_share_and_a_writer_is_alone() {
         let (mut queue, here, there) = (WaitQueue::default(), Waiter::new(None), Waiter::new(None));
@@ -262,11 +264,11 @@ mod tests {
         assert!(queue.take_free(range(4, 6..7, false)));
         let owner = |owner| move |range: &Range| range.owner == owner;
         assert_eq!(queue.release(owner(0), &here), Some(OthersWoken(false)));
-        assert_eq!(granted(&there), []);
+        assert_eq!(there.granted(), []);
         assert_eq!(queue.release(owner(1), &here), Some(OthersWoken(true)));
-        assert_eq!((granted(&there), granted(&here)), (vec![2], vec![]));
+        assert_eq!((there.granted(), here.granted()), (vec![2], vec![]));
         assert_eq!(queue.release(owner(2), &here), Some(OthersWoken(false)));
-        assert_eq!(granted(&here), [3]);
+        assert_eq!(here.granted(), [3]);
         assert_eq!(queue.release(owner(2), &here), None, "it is not held");
     }
 
@@ -277,7 +279,7 @@ mod tests {
         assert!(!queue.take(range(1, 0..4, true), &waiter, 1));
         assert!(!queue.take(range(2, 0..4, false), &waiter, 2));
         assert_eq!(queue.cancel(&waiter, 1), Some(OthersWoken(false)));
-        assert_eq!(granted(&waiter), [2]);
+        assert_eq!(waiter.granted(), [2]);
         assert_eq!(queue.cancel(&waiter, 2), None, "it waits no more");
     }
 
@@ -300,7 +302,7 @@ mod tests {
                     let owner = held[random.usize(..held.len())];
                     let released = queue.release(|range| range.owner == owner, &waiter);
                     assert_eq!(released, Some(OthersWoken(false)), "seed {seed}");
-                    waiting -= granted(&waiter).len();
+                    waiting -= waiter.granted().len();
                     ended += 1;
                 }
                 let held: Vec<Range> = queue.held().copied().collect();

@@ -41,6 +41,8 @@ pub mod study;
 
 use std::fmt;
 
+use block::{Channel, Completion, Reactor};
+
 pub use browser::Browser;
 pub use chromium::chromium;
 pub use empty::Empty;
@@ -49,6 +51,21 @@ pub use lying_flush::LyingFlush;
 pub use memory::{Fault, Memory};
 pub use python::{GET_PYTHON_PACKAGES, python_packages};
 pub use skip::{say_missing, say_skipped};
+
+/// Waits for everything on a channel.
+///
+/// # Panics
+/// When the reactor cannot wait; the virtual clock can.
+pub fn finish(channel: &mut dyn Channel, reactor: &Reactor) -> Vec<Completion> {
+    let mut done = Vec::new();
+    loop {
+        channel.poll(&mut done);
+        if channel.in_flight() == 0 {
+            return done;
+        }
+        reactor.wait(None).expect("the virtual clock does not fail");
+    }
+}
 
 /// A broken sentence of the contract.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The store's superblock and map as bytes; drawn in `docs/formats/cache.md`.
 
-use block::{Error, ErrorKind, size_text};
+use block::{Error, ErrorKind, Info, size_text};
 use words::{Message, Text, statement};
 
 use crate::catalogue;
@@ -160,6 +160,15 @@ impl Superblock {
             generation: long(block, 48),
             name,
         }))
+    }
+
+    /// Whether what it says of the store holds of this one.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Refused`] with the field that differs.
+    pub(super) fn check_store(&self, store: &Info) -> Result<(), Error> {
+        let Info { size_bytes, block_bytes, .. } = *store;
+        self.check(size_bytes, block_bytes, self.layout.slot_bytes, self.size_bytes)
     }
 
     /// Whether the store may be used in front of a device like this.

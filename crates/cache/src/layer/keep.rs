@@ -108,12 +108,7 @@ pub fn examine_store(store: &dyn Device) -> Result<Option<StoreContents>, Error>
         channel.read_slice(0, &mut block)?;
         let Some(superblock) = Superblock::decode(&block)? else { return Ok(None) };
         let layout = superblock.layout;
-        superblock.check(
-            store.info().size_bytes,
-            store.info().block_bytes,
-            layout.slot_bytes,
-            superblock.size_bytes,
-        )?;
+        superblock.check_store(store.info())?;
         let kept = KeptStore::new(superblock, Facts::none());
         let believed = !kept.superblock.in_use;
         let entries = if kept.superblock.making {

@@ -77,12 +77,6 @@ pub(super) fn hold(owner: (u32, u32), blocks: &Range<u64>, exclusive: bool) -> H
 mod tests {
     use super::*;
 
-    fn granted(waiter: &Waiter) -> Vec<u32> {
-        let mut slots = Vec::new();
-        waiter.take_granted(&mut slots);
-        slots
-    }
-
     #[test]
     fn readers_share_and_a_writer_is_alone() {
         let (mut ranges, waiter) = (Ranges::default(), Waiter::new(None));
@@ -92,12 +86,12 @@ mod tests {
         assert!(!ranges.take(hold((0, 3), &(4..6), false), &waiter), "it came after the writer");
         assert!(ranges.take(hold((0, 4), &(6..7), false), &waiter));
         assert!(!ranges.release((0, 0), &waiter));
-        assert_eq!(granted(&waiter), []);
+        assert_eq!(waiter.granted(), []);
         assert!(ranges.release((0, 1), &waiter));
-        assert_eq!(granted(&waiter), [2]);
+        assert_eq!(waiter.granted(), [2]);
         assert!(ranges.covers(4) && !ranges.covers(7));
         assert!(ranges.release((0, 2), &waiter));
-        assert_eq!(granted(&waiter), [3]);
+        assert_eq!(waiter.granted(), [3]);
     }
 
     #[test]
@@ -107,6 +101,6 @@ mod tests {
         assert!(!ranges.take(hold((0, 1), &(0..4), true), &waiter));
         assert!(!ranges.take(hold((0, 2), &(0..4), false), &waiter));
         assert!(ranges.release((0, 1), &waiter));
-        assert_eq!(granted(&waiter), [2]);
+        assert_eq!(waiter.granted(), [2]);
     }
 }

@@ -67,12 +67,7 @@ pub fn salvage(
     let none = || Error::new(ErrorKind::Refused, catalogue::NO_CACHE_SUPERBLOCK_LEFT);
     let superblock = Superblock::decode(&block).map_err(at_store)?.ok_or_else(none)?;
     let layout = superblock.layout;
-    superblock.check(
-        store.info().size_bytes,
-        store.info().block_bytes,
-        layout.slot_bytes,
-        superblock.size_bytes,
-    )?;
+    superblock.check_store(store.info())?;
     let mut found = SalvagedStore {
         name: superblock.name.clone(),
         device_bytes: superblock.size_bytes,

@@ -38,9 +38,7 @@ impl Turn {
         let mut queue = self.queue();
         let OthersWoken(others) = queue.forget(waiter);
         debug_assert!(!others, "what waits keeps no other from going on");
-        let mut granted = Vec::new();
-        waiter.take_granted(&mut granted);
-        !granted.is_empty()
+        !waiter.granted().is_empty()
     }
 
     fn queue(&self) -> MutexGuard<'_, WaitQueue<WritesIndex>> {
@@ -52,12 +50,6 @@ impl Turn {
 mod tests {
     use super::*;
 
-    fn granted(waiter: &Waiter) -> Vec<u32> {
-        let mut slots = Vec::new();
-        waiter.take_granted(&mut slots);
-        slots
-    }
-
     #[test]
     fn the_turn_goes_round_in_the_order_of_asking() {
         let turn = Turn::default();
@@ -67,7 +59,7 @@ mod tests {
         assert!(!turn.take(&here, 3));
         assert!(!turn.take(&there, 4));
         assert!(turn.release(&here));
-        assert_eq!((granted(&there), granted(&here)), (vec![2], vec![]));
+        assert_eq!((there.granted(), here.granted()), (vec![2], vec![]));
         assert!(!turn.cancel(&there), "2 has taken up its turn, and 4 has not got one");
         assert!(turn.release(&there));
         assert!(turn.cancel(&here), "3 was handed it and must give it on");

@@ -26,6 +26,15 @@ pub(crate) fn is_built() -> bool {
     }
 }
 
+/// A folder to work in, where guests can be booted.
+fn guest_folder() -> Option<tempfile::TempDir> {
+    is_built().then(|| tempfile::tempdir().unwrap())
+}
+
+fn path_in(folder: &tempfile::TempDir, name: &str) -> String {
+    folder.path().join(name).to_str().unwrap().to_owned()
+}
+
 const DISK: [&str; 4] = ["--stack", "model:maxtor-6y200p0", "--disk-size", "512MiB"];
 
 /// "`raidloom bench bonnie|copy|crystal|… --guest …`: the suite runs inside, on a file system on
@@ -135,10 +144,7 @@ fn what_was_synced_before_the_power_failed_is_there_afterwards() {
 /// "freezes the members": `--images` writes what is left of each drive, for other tools.
 #[test]
 fn what_a_drive_holds_after_the_cut_can_be_had_as_an_image() {
-    if !is_built() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
+    let Some(folder) = guest_folder() else { return };
     let images = folder.path().join("images");
     let arguments = |then: &'static str| -> Vec<&str> {
         let guest = ["guest", "run", "--disk-size", "64MiB", "--memory", "64MiB", "--fs", "ext4"];
@@ -241,11 +247,8 @@ matters = "90%"
 /// like all trials", "the audit comes from the back end, which sees every byte".
 #[test]
 fn a_plan_is_measured_in_guests_and_is_the_same_when_it_goes_on() {
-    if !is_built() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let Some(folder) = guest_folder() else { return };
+    let at = |name: &str| path_in(&folder, name);
     std::fs::write(at("plan.toml"), PLAN).unwrap();
     let (code, _, errors) = raidloom(&["run", &at("plan.toml"), "--output", &at("run")]);
     assert_eq!(code, Some(0), "{errors}");
@@ -311,11 +314,8 @@ blocks = 1
 /// same figures, and what is not there says so.
 #[test]
 fn kernels_stand_side_by_side_and_one_that_is_not_there_is_not_measured() {
-    if !is_built() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let Some(folder) = guest_folder() else { return };
+    let at = |name: &str| path_in(&folder, name);
     let usual = guest::Kernel::folder(guest::USUAL_KERNEL).unwrap();
     for kept in ["cache/raidloom/guest", "cache/raidloom/guest/kernels/same"] {
         std::fs::create_dir_all(at(kept)).unwrap();
@@ -401,11 +401,8 @@ blocks = 1
 /// that lies on it after a cut.
 #[test]
 fn a_file_system_lies_in_an_image_in_another_one() {
-    if !is_built() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let Some(folder) = guest_folder() else { return };
+    let at = |name: &str| path_in(&folder, name);
     std::fs::write(at("plan.toml"), IMAGES).unwrap();
     let (code, _, errors) = raidloom(&["run", &at("plan.toml"), "--output", &at("run")]);
     assert_eq!(code, Some(0), "{errors}");
@@ -540,7 +537,7 @@ fn what_fio_measures_in_a_guest_is_modelled_or_has_no_say() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let at = |name: &str| path_in(&folder, name);
     let job = "[seek]\nrw=randread\nbs=4k\nsize=64m\nio_size=256k\ndirect=1\n";
     std::fs::write(at("seek.fio"), job).unwrap();
     let by_hand = "fio --name=seek --filename={device} --rw=randread --bs=4k --size=64m --io_size=256k \
@@ -581,10 +578,7 @@ fn what_fio_measures_in_a_guest_is_modelled_or_has_no_say() {
 /// layout over their models.
 #[test]
 fn a_command_is_chosen_for_on_modelled_drives() {
-    if !is_built() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
+    let Some(folder) = guest_folder() else { return };
     let run = folder.path().join("run");
     let run = run.to_str().unwrap();
     let words = ["choose", "2", "x", "st340015a", "--survive", "1", "--work-command"];

@@ -258,17 +258,7 @@ impl<L: Level> Level for Twisted<L> {
     }
 }
 
-/// Waits for everything on a channel.
-pub(crate) fn finish(channel: &mut dyn Channel, reactor: &Reactor) -> Vec<Completion> {
-    let mut done = Vec::new();
-    loop {
-        channel.poll(&mut done);
-        if channel.in_flight() == 0 {
-            return done;
-        }
-        reactor.wait(None).expect("the virtual clock does not fail");
-    }
-}
+pub(crate) use testkit::finish;
 
 /// A read's operation.
 pub(crate) fn read(offset: u64, length: u64) -> Op {
