@@ -203,4 +203,34 @@ words::catalogue! {
         "別のアレイの下の複数の RAID 6 のように、これらは組ごとに P と Q を持ちます。その上のストライプの形を示すものは記録されていません: {groups}";
     CLAIMED_BY_ANOTHER: "{own}: another one claims its place too",
         "{own}: 同じ場所を名乗るものがほかにもあります";
+
+    // What speaks for a guess.
+    SO_MANY_OF: "{fits} of {all} {kind}", "{kind} {all} 件中 {fits} 件";
+    COPIES_AGREE: "copies agree", "複製の一致";
+    ROWS_WITH_P: "rows with the right P", "P の正しい行";
+    ROWS_WITH_P_AND_Q: "rows with the right P and Q", "P と Q の正しい行";
+    FAT_BOOT: "FAT boot sector", "FAT のブートセクター";
+    GPT_BACKUP: "GPT backup header", "GPT の予備ヘッダー";
+    GPT_ENTRIES: "GPT entries", "GPT のエントリー";
+    GPT_HEADER: "GPT header", "GPT のヘッダー";
+    LVM_LABEL: "LVM label", "LVM のラベル";
+    LVM_METADATA: "LVM metadata", "LVM のメタデータ";
+    MBR_TABLE: "MBR partition table", "MBR のパーティションテーブル";
+    NTFS_BOOT: "NTFS boot sector", "NTFS のブートセクター";
+    XFS_SUPERBLOCK: "XFS superblock", "XFS のスーパーブロック";
+    BACKUP_BOOT: "backup boot sector", "予備のブートセクター";
+    BACKUP_SUPERBLOCKS: "backup superblocks", "予備のスーパーブロック";
+    BTRFS_SUPERBLOCK: "btrfs superblock", "btrfs のスーパーブロック";
+    DIRECTORIES: "directories", "ディレクトリー";
+    DIRECTORY_ENTRIES: "directory entries", "ディレクトリーのエントリー";
+    CHUNK_MAP_ENTRIES: "entries of the chunk map", "チャンクの表のエントリー";
+    EXT_SUPERBLOCK: "ext2/3/4 superblock", "ext2/3/4 のスーパーブロック";
+    ALLOCATION_TABLES: "file allocation tables", "ファイルアロケーションテーブル";
+    GROUP_DESCRIPTORS: "group descriptors", "グループ記述子";
+    GROUP_HEADERS: "headers of allocation groups", "アロケーショングループのヘッダー";
+    INFORMATION_SECTOR: "information sector", "情報セクター";
+    CHECKED_INODES: "inodes with the right checksum", "チェックサムの正しい inode";
+    INODES: "inodes", "inode の一覧";
+    MFT_RECORDS: "records of the MFT", "MFT のレコード";
+    TREE_ROOTS: "roots of trees", "木の根";
 }

@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use words::{Message, say};
+
+use crate::catalogue;
+
 /// What it proves that a check came out right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
@@ -19,7 +23,7 @@ pub enum Proof {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
     /// Of what.
-    pub kind: &'static str,
+    pub kind: Message,
     /// What one of it proves.
     pub proof: Proof,
     /// How often it was as it should be.
@@ -38,7 +42,8 @@ impl Evidence {
 
 impl fmt::Display for Evidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of {} {}", self.fits, self.fits + self.misfits, self.kind)
+        let (all, kind) = (self.fits + self.misfits, self.kind.template());
+        f.write_str(&say!(catalogue::SO_MANY_OF, fits = self.fits, all = all, kind = kind))
     }
 }
 
@@ -47,7 +52,7 @@ impl fmt::Display for Evidence {
 pub(super) struct Tally(pub Vec<Evidence>);
 
 impl Tally {
-    pub(super) fn count(&mut self, kind: &'static str, proof: Proof, fits: bool) {
+    pub(super) fn count(&mut self, kind: Message, proof: Proof, fits: bool) {
         let row = match self.0.iter_mut().position(|row| row.kind == kind) {
             Some(index) => &mut self.0[index],
             None => {

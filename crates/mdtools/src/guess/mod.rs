@@ -88,7 +88,7 @@ const FITS_MIN: u32 = 4;
 /// Copies and rows that agree beyond this number prove nothing more.
 const RELATIONS_MAX: u32 = 32;
 /// What rows that agree are called in the explanation, where parity weighs.
-const ROWS: &str = "rows with the right P and Q";
+const ROWS: Message = catalogue::ROWS_WITH_P_AND_Q;
 /// A share that is the whole.
 pub const WHOLE: u32 = 1_000_000;
 /// With fewer places that hold something, too little is stored to exclude anything.
@@ -290,8 +290,7 @@ fn rank(found: &mut Guesses) {
         .iter()
         .filter(|guess| guess.agreement >= AGREEMENT_SOUND)
         .max_by_key(|guess| guess.proofs);
-    let shown: Vec<&'static str> =
-        supported.map(|guess| guess.kinds().collect()).unwrap_or_default();
+    let shown: Vec<Message> = supported.map(|guess| guess.kinds().collect()).unwrap_or_default();
     for guess in &mut *guesses {
         guess.agreement = agreement(&guess.evidence, &shown);
     }
@@ -312,7 +311,7 @@ fn rank(found: &mut Guesses) {
 
 /// The mean over all kinds of the share that agrees, in millionths. A kind that is `shown` by
 /// others and not looked at here has none.
-fn agreement(evidence: &[Evidence], shown: &[&'static str]) -> u32 {
+fn agreement(evidence: &[Evidence], shown: &[Message]) -> u32 {
     let own = evidence.iter().filter(|row| row.proof != Proof::Shared);
     let lacking =
         shown.iter().filter(|kind| !evidence.iter().any(|row| row.kind == **kind)).count() as u64;
@@ -736,7 +735,7 @@ impl Work<'_> {
         search.is_patient = true;
         let mut tally = search.from(known, order.opening().cloned()).pop()?.tally;
         let in_data = |sample: &&Sample| sample.offset >= shape.data_offset_bytes;
-        let mut count = |kind: &'static str, proof: Proof, fit: Fit| {
+        let mut count = |kind: Message, proof: Proof, fit: Fit| {
             (0..fit.of).for_each(|number| tally.count(kind, proof, number < fit.fits));
         };
         match shape.level {
@@ -748,7 +747,7 @@ impl Work<'_> {
                     .filter(|sample| sample.sectors.iter().all(Option::is_some))
                     .count() as u32;
                 let fit = Fit { fits: fits.min(self.relations.sum.fits), of: fits };
-                count("rows with the right P", Proof::Shared, fit);
+                count(catalogue::ROWS_WITH_P, Proof::Shared, fit);
             }
             Level::Raid6 => {
                 count(ROWS, Proof::Relation, weighted_rows(self.samples, &map, &members));
@@ -842,7 +841,7 @@ impl fmt::Display for Guess {
 
 impl Guess {
     /// The kinds of evidence that speak for it, those left out that all candidates share.
-    fn kinds(&self) -> impl Iterator<Item = &'static str> {
+    fn kinds(&self) -> impl Iterator<Item = Message> {
         self.evidence
             .iter()
             .filter(|row| row.proof != Proof::Shared && row.fits > 0)

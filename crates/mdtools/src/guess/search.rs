@@ -11,10 +11,13 @@
 //! and a wrong one something alike. When nothing else is left, a place is tried with each member
 //! that it goes with, and without any.
 
+use words::Message;
+
 use super::evidence::{Proof, Tally};
 use super::landmarks::{Landmark, Verdict};
 use super::reader::{Reader, Sector, is_zero};
 use super::shape::{Map, Spot};
+use crate::catalogue;
 
 /// How many landmarks are looked at in one order of members.
 const LANDMARKS_MAX: usize = 4000;
@@ -354,4 +357,4 @@ impl<'a> Search<'a> {
 }
 
 /// What copies that agree are called in the explanation.
-pub(super) const COPIES: &str = "copies agree";
+pub(super) const COPIES: Message = catalogue::COPIES_AGREE;

@@ -5,6 +5,7 @@
 use std::rc::Rc;
 
 use super::{Landmark, Sector, Verdict, has, le, there_if};
+use crate::catalogue;
 
 const MAGIC: &[u8] = b"_BHRfS_M";
 const SUPERBLOCK_ADDRESS: u64 = 64 << 10;
@@ -51,7 +52,7 @@ impl Chunk {
 }
 
 pub(super) fn opening(base: u64) -> Landmark {
-    Landmark::new("btrfs superblock", base + SUPERBLOCK_ADDRESS, move |sector| {
+    Landmark::new(catalogue::BTRFS_SUPERBLOCK, base + SUPERBLOCK_ADDRESS, move |sector| {
         if !has(sector, 64, MAGIC) || le::<8>(sector, 48) != SUPERBLOCK_ADDRESS {
             return Verdict::Nothing;
         }
@@ -61,17 +62,21 @@ pub(super) fn opening(base: u64) -> Landmark {
             (le::<8>(sector, 80), le::<8>(sector, 88), le::<8>(sector, 112));
         let mut more = Vec::new();
         for address in COPIES.into_iter().filter(|address| address + 4096 <= size) {
-            more.push(Landmark::new("backup superblocks", base + address, move |sector| {
-                there_if(
-                    has(sector, 64, MAGIC)
-                        && has(sector, 32, &id)
-                        && le::<8>(sector, 48) == address,
-                )
-            }));
+            more.push(Landmark::new(
+                catalogue::BACKUP_SUPERBLOCKS,
+                base + address,
+                move |sector| {
+                    there_if(
+                        has(sector, 64, MAGIC)
+                            && has(sector, 32, &id)
+                            && le::<8>(sector, 48) == address,
+                    )
+                },
+            ));
         }
         let volume = Rc::new(Volume { base, id, root, chunk_root });
         more.push(Landmark::new(
-            "btrfs superblock",
+            catalogue::BTRFS_SUPERBLOCK,
             base + SUPERBLOCK_ADDRESS + 512,
             move |sector| {
                 let key = &sector[SYSTEM_CHUNKS_AT..];
@@ -96,7 +101,7 @@ pub(super) fn opening(base: u64) -> Landmark {
 fn node(volume: &Rc<Volume>, logical: u64, place: u64, of_chunks: bool) -> Landmark {
     let volume = Rc::clone(volume);
     let address = volume.base.saturating_add(place - place % 512);
-    Landmark::new("roots of trees", address, move |sector| {
+    Landmark::new(catalogue::TREE_ROOTS, address, move |sector| {
         if !has(sector, 32, &volume.id) || le::<8>(sector, 48) != logical {
             return Verdict::Missing;
         }
@@ -122,7 +127,7 @@ fn chunk_item(volume: &Rc<Volume>, logical: u64, node: u64, offset: u64) -> Opti
     let within = (start % 512) as usize;
     let volume = Rc::clone(volume);
     (within + 112 <= 512 && logical <= volume.root).then(|| {
-        Landmark::new("entries of the chunk map", start - start % 512, move |sector: &Sector| {
+        Landmark::new(catalogue::CHUNK_MAP_ENTRIES, start - start % 512, move |sector: &Sector| {
             let places = Chunk::read(logical, &sector[within..within + 112])
                 .map(|chunk| chunk.places(volume.root))
                 .unwrap_or_default();

@@ -11,6 +11,7 @@
 use std::rc::Rc;
 
 use super::{Landmark, Sector, Verdict, has, le, spread, there_if};
+use crate::catalogue;
 
 const SUPERBLOCK_ADDRESS: u64 = 1024;
 const MAGIC: u64 = 0xef53;
@@ -124,7 +125,7 @@ fn numbered_checksum(seed: u32, number: u64, bytes: &[u8]) -> u32 {
 }
 
 pub(super) fn opening(base: u64) -> Landmark {
-    Landmark::new("ext2/3/4 superblock", base + SUPERBLOCK_ADDRESS, move |sector| {
+    Landmark::new(catalogue::EXT_SUPERBLOCK, base + SUPERBLOCK_ADDRESS, move |sector| {
         let Some(volume) = Volume::read(base, sector).filter(|_| le::<2>(sector, 0x5a) == 0) else {
             return Verdict::Nothing;
         };
@@ -135,7 +136,7 @@ pub(super) fn opening(base: u64) -> Landmark {
             let Some(address) = volume.address(block) else { continue };
             let uuid = volume.uuid;
             // Version 0 does not number them.
-            more.push(Landmark::new("backup superblocks", address, move |sector| {
+            more.push(Landmark::new(catalogue::BACKUP_SUPERBLOCKS, address, move |sector| {
                 let number = le::<2>(sector, 0x5a);
                 there_if(
                     le::<2>(sector, 0x38) == MAGIC
@@ -159,7 +160,7 @@ fn descriptors(volume: &Rc<Volume>) -> Vec<Landmark> {
     let Some(start) = volume.address(volume.first_block + 1) else { return Vec::new() };
     let landmark = |number: u64| {
         let volume = Rc::clone(volume);
-        Landmark::new("group descriptors", start + number * 512, move |sector| {
+        Landmark::new(catalogue::GROUP_DESCRIPTORS, start + number * 512, move |sector| {
             descriptor_sector(&volume, number * per_sector, sector)
         })
     };
@@ -201,10 +202,8 @@ fn descriptor_sector(volume: &Rc<Volume>, first_group: u64, sector: &Sector) -> 
             let volume = Rc::clone(volume);
             let check = move |sector: &Sector| inodes(&volume, first, sector);
             more.push(match is_told {
-                true => {
-                    Landmark::new("inodes with the right checksum", table + number * 512, check)
-                }
-                false => Landmark::new("inodes", table + number * 512, check).plausible(),
+                true => Landmark::new(catalogue::CHECKED_INODES, table + number * 512, check),
+                false => Landmark::new(catalogue::INODES, table + number * 512, check).plausible(),
             });
         }
     }
@@ -269,7 +268,7 @@ fn inodes(volume: &Rc<Volume>, first: u64, sector: &Sector) -> Verdict {
             && let Some(address) = volume.address(block)
         {
             // A directory's first entry is itself: 12 bytes, one letter, a dot.
-            more.push(Landmark::new("directories", address, move |sector| {
+            more.push(Landmark::new(catalogue::DIRECTORIES, address, move |sector| {
                 there_if(
                     le::<4>(sector, 0) == number
                         && le::<2>(sector, 4) == 12

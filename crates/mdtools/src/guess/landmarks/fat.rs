@@ -4,6 +4,7 @@
 use std::rc::Rc;
 
 use super::{Landmark, Sector, Verdict, has, le, there_if};
+use crate::catalogue;
 
 const DIRECTORY: u8 = 0x10;
 const DEPTH_MAX: u32 = 8;
@@ -18,7 +19,7 @@ struct Volume {
 }
 
 pub(super) fn opening(base: u64) -> Landmark {
-    Landmark::new("FAT boot sector", base, move |sector| {
+    Landmark::new(catalogue::FAT_BOOT, base, move |sector| {
         let sector_bytes = le::<2>(sector, 11);
         let marked = has(sector, 0x36, b"FAT12   ")
             || has(sector, 0x36, b"FAT16   ")
@@ -49,18 +50,18 @@ pub(super) fn opening(base: u64) -> Landmark {
             .map(|number| {
                 let address = base + (reserved + number * table_sectors) * sector_bytes;
                 // The first entry repeats the kind of medium; the bits above are ones.
-                Landmark::new("file allocation tables", address, move |sector| {
+                Landmark::new(catalogue::ALLOCATION_TABLES, address, move |sector| {
                     there_if(sector[0] == media && sector[1] == 0xff)
                 })
             })
             .collect();
         if wide {
             let information = base + le::<2>(sector, 48) * sector_bytes;
-            more.push(Landmark::new("information sector", information, |sector| {
+            more.push(Landmark::new(catalogue::INFORMATION_SECTOR, information, |sector| {
                 there_if(has(sector, 0, b"RRaA"))
             }));
             let backup = base + le::<2>(sector, 50) * sector_bytes;
-            more.push(Landmark::new("backup boot sector", backup, |sector| {
+            more.push(Landmark::new(catalogue::BACKUP_BOOT, backup, |sector| {
                 there_if(has(sector, 0x52, b"FAT32   "))
             }));
             more.extend(directory(&volume, le::<4>(sector, 44), false, 0));
@@ -86,7 +87,7 @@ fn directory(volume: &Rc<Volume>, cluster: u64, has_dot: bool, depth: u32) -> Ve
     let mut more: Vec<Landmark> = rest.collect();
     if has_dot {
         let volume = Rc::clone(volume);
-        let first = Landmark::new("directories", address, move |sector| {
+        let first = Landmark::new(catalogue::DIRECTORIES, address, move |sector| {
             if !has(sector, 0, b".          ")
                 || sector[11] & DIRECTORY == 0
                 || first_cluster(&volume, sector) != cluster
@@ -102,7 +103,7 @@ fn directory(volume: &Rc<Volume>, cluster: u64, has_dot: bool, depth: u32) -> Ve
 
 fn entries(volume: &Rc<Volume>, address: u64, depth: u32) -> Landmark {
     let volume = Rc::clone(volume);
-    Landmark::new("directory entries", address, move |sector| {
+    Landmark::new(catalogue::DIRECTORY_ENTRIES, address, move |sector| {
         match children(&volume, sector, depth) {
             more if more.is_empty() => Verdict::Nothing,
             more => Verdict::There(more),

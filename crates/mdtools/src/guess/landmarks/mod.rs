@@ -25,6 +25,8 @@ mod xfs;
 
 use std::rc::Rc;
 
+use words::Message;
+
 use super::evidence::Proof;
 use super::reader::Sector;
 
@@ -42,7 +44,7 @@ pub(super) enum Verdict {
 #[derive(Clone)]
 pub(super) struct Landmark {
     /// What it is called when the result is explained, in the plural.
-    pub(super) kind: &'static str,
+    pub(super) kind: Message,
     /// Where in the array, in bytes: a multiple of 512.
     pub(super) address: u64,
     /// What its being there proves.
@@ -51,11 +53,7 @@ pub(super) struct Landmark {
 }
 
 impl Landmark {
-    fn new(
-        kind: &'static str,
-        address: u64,
-        check: impl Fn(&Sector) -> Verdict + 'static,
-    ) -> Landmark {
+    fn new(kind: Message, address: u64, check: impl Fn(&Sector) -> Verdict + 'static) -> Landmark {
         Landmark { kind, address, proof: Proof::Place, check: Rc::new(check) }
     }
 

@@ -2,6 +2,7 @@
 //! its last sector repeats it.
 
 use super::{Landmark, Sector, Verdict, has, le, spread, there_if};
+use crate::catalogue;
 
 const RECORDS_MAX: u64 = 256;
 const DATA_ATTRIBUTE: u64 = 0x80;
@@ -15,7 +16,7 @@ struct Volume {
 }
 
 pub(super) fn opening(base: u64) -> Landmark {
-    Landmark::new("NTFS boot sector", base, move |sector| {
+    Landmark::new(catalogue::NTFS_BOOT, base, move |sector| {
         let sector_bytes = le::<2>(sector, 11);
         let per_cluster = match sector[13] {
             count @ 0..=128 => u64::from(count),
@@ -40,7 +41,7 @@ pub(super) fn opening(base: u64) -> Landmark {
         if let Some(address) =
             sectors.checked_mul(sector_bytes).and_then(|bytes| bytes.checked_add(base))
         {
-            more.push(Landmark::new("backup boot sector", address, |sector| {
+            more.push(Landmark::new(catalogue::BACKUP_BOOT, address, |sector| {
                 there_if(has(sector, 3, b"NTFS    "))
             }));
         }
@@ -65,7 +66,7 @@ fn record(
     let address = cluster
         .checked_mul(volume.cluster_bytes)?
         .checked_add(index * volume.record_bytes + volume.base)?;
-    Some(Landmark::new("records of the MFT", address, move |sector| {
+    Some(Landmark::new(catalogue::MFT_RECORDS, address, move |sector| {
         if !has(sector, 0, b"FILE") {
             return if sector.iter().all(|byte| *byte == 0) && number > 15 {
                 Verdict::Nothing

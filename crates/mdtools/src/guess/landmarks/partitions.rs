@@ -2,6 +2,7 @@
 //! partition or volume does.
 
 use super::{Landmark, Sector, Verdict, has, le, openings, there_if};
+use crate::catalogue;
 
 /// Tables at the start of an array.
 pub(super) fn tables() -> Vec<Landmark> {
@@ -9,7 +10,7 @@ pub(super) fn tables() -> Vec<Landmark> {
 }
 
 fn gpt(block_bytes: u64) -> Landmark {
-    Landmark::new("GPT header", block_bytes, move |sector| {
+    Landmark::new(catalogue::GPT_HEADER, block_bytes, move |sector| {
         if !has(sector, 0, b"EFI PART") || le::<8>(sector, 24) != 1 {
             return Verdict::Nothing;
         }
@@ -17,7 +18,7 @@ fn gpt(block_bytes: u64) -> Landmark {
         let (count, entry_bytes) = (le::<4>(sector, 80).min(128), le::<4>(sector, 84));
         let mut more = Vec::new();
         if let Some(address) = backup.checked_mul(block_bytes) {
-            more.push(Landmark::new("GPT backup header", address, move |sector| {
+            more.push(Landmark::new(catalogue::GPT_BACKUP, address, move |sector| {
                 there_if(has(sector, 0, b"EFI PART") && le::<8>(sector, 24) == backup)
             }));
         }
@@ -25,7 +26,7 @@ fn gpt(block_bytes: u64) -> Landmark {
             let sectors = (count * entry_bytes).div_ceil(512);
             let check = move |sector: &Sector| gpt_entries(block_bytes, sector);
             more.extend((0..sectors).map(|number| {
-                Landmark::new("GPT entries", start + number * 512, check).plausible()
+                Landmark::new(catalogue::GPT_ENTRIES, start + number * 512, check).plausible()
             }));
         }
         Verdict::There(more)
@@ -45,7 +46,7 @@ fn gpt_entries(block_bytes: u64, sector: &Sector) -> Verdict {
 }
 
 fn mbr() -> Landmark {
-    Landmark::new("MBR partition table", 0, |sector| {
+    Landmark::new(catalogue::MBR_TABLE, 0, |sector| {
         let entries = || sector[446..510].chunks_exact(16);
         let sane =
             has(sector, 510, &[0x55, 0xaa]) && entries().all(|entry| matches!(entry[0], 0 | 0x80));
@@ -70,7 +71,7 @@ fn mbr() -> Landmark {
 /// LVM's label, which may be in any of the first four sectors.
 pub(super) fn lvm(base: u64) -> Vec<Landmark> {
     let label = |number: u64| {
-        Landmark::new("LVM label", base + number * 512, move |sector| {
+        Landmark::new(catalogue::LVM_LABEL, base + number * 512, move |sector| {
             if !has(sector, 0, b"LABELONE")
                 || le::<8>(sector, 8) != number
                 || !has(sector, 24, b"LVM2 001")
@@ -88,7 +89,7 @@ pub(super) fn lvm(base: u64) -> Vec<Landmark> {
             let mut more: Vec<Landmark> =
                 (metadata.iter().filter_map(|area| base.checked_add(*area)))
                     .map(|address| {
-                        Landmark::new("LVM metadata", address - address % 512, |sector| {
+                        Landmark::new(catalogue::LVM_METADATA, address - address % 512, |sector| {
                             there_if(has(sector, 4, b" LVM2 x[5A%r0N*>"))
                         })
                     })

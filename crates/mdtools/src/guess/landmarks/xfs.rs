@@ -5,6 +5,7 @@
 use std::rc::Rc;
 
 use super::{Landmark, Sector, Verdict, be, has, there_if};
+use crate::catalogue;
 
 const GROUPS_MAX: u64 = 128;
 
@@ -55,7 +56,7 @@ impl Volume {
 }
 
 pub(super) fn opening(base: u64) -> Landmark {
-    Landmark::new("XFS superblock", base, move |sector| {
+    Landmark::new(catalogue::XFS_SUPERBLOCK, base, move |sector| {
         let Some(volume) = Volume::read(base, sector) else { return Verdict::Nothing };
         let volume = Rc::new(volume);
         let mut more = Vec::new();
@@ -72,12 +73,12 @@ fn headers(volume: &Rc<Volume>, group: u64, more: &mut Vec<Landmark>) {
         let uuid = volume.uuid;
         let check =
             move |sector: &Sector| there_if(has(sector, 0, b"XFSB") && has(sector, 32, &uuid));
-        more.push(Landmark::new("backup superblocks", start, check));
+        more.push(Landmark::new(catalogue::BACKUP_SUPERBLOCKS, start, check));
     }
     // Free space: the roots of its two trees are at 16 and 20.
     let space = Rc::clone(volume);
     more.push(Landmark::new(
-        "headers of allocation groups",
+        catalogue::GROUP_HEADERS,
         start + volume.sector_bytes,
         move |sector| {
             if !has(sector, 0, b"XAGF") || be::<4>(sector, 8) != group {
@@ -95,7 +96,7 @@ fn headers(volume: &Rc<Volume>, group: u64, more: &mut Vec<Landmark>) {
     ));
     let inodes = Rc::clone(volume);
     more.push(Landmark::new(
-        "headers of allocation groups",
+        catalogue::GROUP_HEADERS,
         start + 2 * volume.sector_bytes,
         move |sector| {
             if !has(sector, 0, b"XAGI") || be::<4>(sector, 8) != group {
@@ -123,7 +124,7 @@ fn root(
     }
     let address = volume.group_start(group) + block * volume.block_bytes;
     let volume = Rc::clone(volume);
-    Some(Landmark::new("roots of trees", address, move |sector| {
+    Some(Landmark::new(catalogue::TREE_ROOTS, address, move |sector| {
         let own = (address - volume.base) / 512;
         let is_there = if volume.is_v5 {
             has(sector, 0, new) && be::<8>(sector, 16) == own
@@ -154,7 +155,7 @@ fn inode_chunk(volume: &Rc<Volume>, group: u64, first: u64) -> Vec<Landmark> {
         let address =
             volume.group_start(group) + block * volume.block_bytes + within * volume.inode_bytes;
         let own = group << (volume.group_shift + volume.inode_shift) | number;
-        Some(Landmark::new("inodes", address - address % 512, move |sector| {
+        Some(Landmark::new(catalogue::INODES, address - address % 512, move |sector| {
             let inode = &sector[(address % 512) as usize..];
             match inode.get(152..160) {
                 Some(_) if has(inode, 0, b"IN") => there_if(be::<8>(inode, 152) == own),
