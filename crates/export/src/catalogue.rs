@@ -113,4 +113,9 @@ words::catalogue! {
     SERVING_UBLK: "serving a ublk device", "ublk デバイスへの応答";
     FETCHING_UBLK: "fetching a request of a ublk device", "ublk デバイスの要求の取得";
     A_BELL: "a bell for writes that wait for others", "ほかの書き込みを待つための通知";
+    BROKE_VHOST_USER: "the client does not keep to the vhost-user protocol: {detail}",
+        "クライアントが vhost-user のプロトコルに反しています: {detail}";
+    RECEIVING_MESSAGE: "receiving a message", "メッセージの受信";
+    SERVING_MOUNT: "serving a mount", "マウントの提供";
+    NO_CERTIFICATE_IN_IT: "there is no certificate in it", "証明書がありません";
 }

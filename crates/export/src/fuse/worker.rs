@@ -104,7 +104,7 @@ pub(super) struct Worker {
 impl Worker {
     /// Opens the device on a reactor of this thread.
     pub(super) fn new(shared: Arc<FuseMount>) -> Result<Worker, Error> {
-        let failed = |error| Error::from_io("serving a mount", error);
+        let failed = |error| Error::from_io(catalogue::SERVING_MOUNT, error);
         let reactor = Reactor::wall()?;
         let channel = shared.device.open(DEPTH, &reactor)?;
         let fuse = reactor.register(Arc::clone(&shared.fuse)).map_err(failed)?;
@@ -126,7 +126,7 @@ impl Worker {
 
     /// The bell that wakes this worker.
     pub(super) fn ringer(&self) -> Result<Ringer, Error> {
-        self.reactor.ringer().map_err(|error| Error::from_io("serving a mount", error))
+        self.reactor.ringer().map_err(|error| Error::from_io(catalogue::SERVING_MOUNT, error))
     }
 
     /// Serves until the mount is gone or the worker is told to stop.
@@ -155,7 +155,7 @@ impl Worker {
             if !busy {
                 self.reactor
                     .wait(None)
-                    .map_err(|error| Error::from_io("serving a mount", error))?;
+                    .map_err(|error| Error::from_io(catalogue::SERVING_MOUNT, error))?;
                 for _ in 0..self.parked.len() {
                     let Some(index) = self.parked.pop_front() else { break };
                     self.pass_gate(index, true);

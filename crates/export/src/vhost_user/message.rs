@@ -9,7 +9,9 @@
 //! Source: "Vhost-user Protocol" in QEMU's documentation (docs/interop/vhost-user.rst).
 
 use block::{Error, ErrorKind};
-use words::Text;
+use words::{Text, statement};
+
+use crate::catalogue;
 
 /// Bytes before the payload.
 pub const HEADER_BYTES: usize = 12;
@@ -275,8 +277,10 @@ fn message(request: u32, flags: u32, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// An error of a client against the protocol.
-pub(super) fn broken(text: impl Into<Text>) -> Error {
+/// An error of a client against the protocol. What exactly, in the protocol's words, is for those
+/// who wrote the client.
+pub(super) fn broken(detail: impl Into<Text>) -> Error {
+    let text = statement!(catalogue::BROKE_VHOST_USER, detail = detail.into());
     Error::new(ErrorKind::Invalid, text)
 }
 

@@ -8,6 +8,7 @@ use block::Error;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags};
 
 use super::message::{HEADER_BYTES, Header, REGIONS_MAX, broken};
+use crate::catalogue;
 
 /// A message as it came.
 #[derive(Debug)]
@@ -68,7 +69,7 @@ fn fill(
             Err(rustix::io::Errno::AGAIN) => {
                 return Err(broken("the rest of a message does not come"));
             }
-            Err(error) => return Err(Error::from_io("receiving a message", error.into())),
+            Err(error) => return Err(Error::from_io(catalogue::RECEIVING_MESSAGE, error.into())),
         }
     }
     Ok(true)
