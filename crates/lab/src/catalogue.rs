@@ -293,4 +293,52 @@ words::catalogue! {
         "{own} イベントの後の状態ですが、{log_name} は {events} イベントで、組み合わせが違います";
     UNIT_BYTES_EXPECTED: "unit_bytes {bytes}: expected a power of two from 512 on",
         "unit_bytes {bytes}: 512 以上の 2 の累乗にしてください";
+
+    // Profiles of work, packed runs, shards.
+    NO_KEY_OF_PROFILE: "unknown key `{key}`; a profile has title and [[workload]]",
+        "キー `{key}` は不明です。プロファイルにあるのは title と [[workload]] です";
+    LONG_TITLE: "its `title` is longer than {most} characters", "`title` が {most} 文字を超えています";
+    NO_TITLE: "it has no `title` (what people call the work)", "`title`(作業の名前)がありません";
+    NO_WORKLOAD_IN_PROFILE: "it has no [[workload]]: nothing to be fast at",
+        "[[workload]] がなく、速さを測るものがありません";
+    PACKED_FILE_TOO_LONG: "{name} in it has more than {most}, and that of no run has",
+        "中の {name} が {most} を超えています。測定結果にそのようなものはありません";
+    IS_NO_PACKED_RUN: "it is no packed run", "まとめた測定結果ではありません";
+    PACKED_RUN_CUT_OFF: "it is no packed run, or not all of it", "まとめた測定結果ではないか、全部がそろっていません";
+    PACKED_LINKS: "it has links in it", "リンクが含まれています";
+    SEVERAL_PACKED: "it has more than one run in it", "測定結果が複数含まれています";
+    NOT_ALL_PACKED: "not all of it is there", "全部がそろっていません";
+    NOTHING_PACKED: "there is no run in it", "測定結果が含まれていません";
+    PLANS_DIFFER: "their plans differ", "プランが異なります";
+    CUT_DIFFERENTLY: "one is cut into {one}, one into {other}", "分割数が {one} と {other} です";
+    VERSIONS_MEASURED: "raidloom {one} and {other} measured them", "raidloom {one} と {other} で測定されています";
+
+    // States after a power cut.
+    MOUNTING_KERNEL_STOPPED: "the kernel that mounted it stopped: {why}", "マウントしたカーネルが停止しました: {why}";
+    MOUNTING_HANGS: "mounting or reading it does not end", "マウントか読み込みが終わりません";
+    DRIVE_LOST_WITH_POWER: "a drive was lost with the power, and the stack cannot do without it",
+        "電源とともにドライブが失われ、このスタックはそれなしでは動きません";
+    STACK_DOES_NOT_START: "the stack does not start: {why}", "スタックが起動しません: {why}";
+    IMAGE_TO_LOOK_AT: "an image to look at", "調べるイメージ";
+    IMAGES_TO_COMPARE: "images to compare", "比較するイメージ";
+
+    // What is noted of a run and of its trials.
+    SHARD_OF_RUN: "shard {shard} of a run: it has a part of the trials; `raidloom run merge` joins the shards",
+        "測定のシャード {shard}: 試行の一部です。`raidloom run merge` でシャードをまとめます";
+    PLAN_WAS_EDITED: "{file} was edited after the run had begun: its trials may be of another plan than the one that is shown",
+        "測定の開始後に {file} が変更されました。試行は表示のプランと異なるかもしれません";
+    CLAIMS_OF_THESE_MACHINES: "what is claimed holds for these machines only", "結論はこれらのマシンだけのものです";
+    CLAIMS_OVER_MACHINES: "each machine has one say, the mean of its blocks, so what is claimed is drawn over {machines} machines",
+        "各マシンはブロックの平均で 1 票とし、結論は {machines} 台のマシンにわたるものです";
+    MEASURED_ON_MACHINES: "measured on {machines} machines, each block on one of them, so that what is compared was measured on the same machine; {holds}",
+        "{machines} 台のマシンで測定しました。各ブロックは 1 台で測定し、比較は同じマシンの中で行います。{holds}";
+    OF_KERNEL: " (kernel `{name}`)", "(カーネル `{name}`)";
+    GUEST_IS_MODELLED: "what is measured in a guest is modelled: Linux {version}{which} on modelled disks, in their time",
+        "ゲストでの測定値はモデルのものです: Linux {version}{which}、モデルのディスク、その時間";
+    PROCESSOR_IS_STATED: "modelled processor: a request and its bytes are stated to cost {processor} in the guest, and all else that it computes nothing: the rate of what a cache answers is this assumption",
+        "モデルのプロセッサー: ゲストでの要求とバイトの負担は {processor}、ほかの計算は 0 と仮定しています。キャッシュが応えるものの速度はこの仮定によります";
+    NO_SUCH_ROW: "the suite gave no such row", "スイートからこの行が得られませんでした";
+    FAILED_WHILE_MEASURED: "it has failed while it was measured ({cause})", "測定中に故障しました({cause})";
+    ENDED_AFTER: "it was ended after {time} of real time (trials.real_time_limit)",
+        "実時間 {time} で打ち切りました(trials.real_time_limit)";
 }

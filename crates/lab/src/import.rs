@@ -20,6 +20,7 @@ use results::{
 
 use crate::catalogue;
 use host::{Error, facts};
+use words::Text;
 
 /// The axis that tells the files apart.
 pub(crate) const SOURCE: &str = "source";
@@ -107,7 +108,7 @@ pub fn run_of(files: &[ImportedFile]) -> Run {
     };
     let notes = files
         .iter()
-        .flat_map(|file| file.imported.notes.iter().map(|note| format!("{}: {note}", file.label)))
+        .flat_map(|file| file.imported.notes.iter().map(|note| Text::from(note).at(&file.label)))
         .collect();
     Run { plan, host: host_of(files), trials, notes, steps: Vec::new() }
 }

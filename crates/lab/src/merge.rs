@@ -9,7 +9,7 @@ use results::{Host, MACHINES_MIN, Run};
 use crate::catalogue;
 use crate::shard::{self, Shard};
 use crate::{run, shard_set};
-use words::statement;
+use words::{Text, statement};
 
 /// What shards were joined to.
 #[derive(Debug)]
@@ -98,7 +98,7 @@ fn refuse_different(parts: &[MeasuredShard]) -> Result<(), Error> {
     };
     let Some(first) = parts.first() else { return Ok(()) };
     for part in parts {
-        let differs = |what: &str| {
+        let differs = |what: Text| {
             let (one, other) = (first.folder.display(), part.folder.display());
             Error::usage(statement!(
                 catalogue::SHARDS_DIFFER,
@@ -108,15 +108,23 @@ fn refuse_different(parts: &[MeasuredShard]) -> Result<(), Error> {
             ))
         };
         if part.run.plan != first.run.plan {
-            return Err(differs("their plans differ"));
+            return Err(differs(catalogue::PLANS_DIFFER.into()));
         }
         let (count, other) = (first.shard.count(), part.shard.count());
         if other != count {
-            return Err(differs(&format!("one is cut into {other}, one into {count}")));
+            return Err(differs(statement!(
+                catalogue::CUT_DIFFERENTLY,
+                one = other,
+                other = count
+            )));
         }
         let [own, other] = [first, part].map(version);
         if other != own {
-            return Err(differs(&format!("raidloom {other} and {own} measured them")));
+            return Err(differs(statement!(
+                catalogue::VERSIONS_MEASURED,
+                one = other,
+                other = own
+            )));
         }
     }
     Ok(())
@@ -165,7 +173,7 @@ fn joined(parts: Vec<MeasuredShard>, mut host: Host, machines: &BTreeSet<String>
         host.started = host.started.min(run.host.started);
         let own = shard.note();
         let noted = run.notes.into_iter().filter(|note| *note != own);
-        notes.extend(noted.map(|note| format!("{}: {note}", folder.display())));
+        notes.extend(noted.map(|note| note.at(folder.display())));
         trials.extend(run.trials);
     }
     trials.sort_by_key(|trial| (trial.block, trial.order));
@@ -173,19 +181,12 @@ fn joined(parts: Vec<MeasuredShard>, mut host: Host, machines: &BTreeSet<String>
 }
 
 /// What is to be noted of a run that several machines have measured.
-fn several_machines(machines: usize) -> String {
+fn several_machines(machines: usize) -> Text {
     // Blocks of one machine share whatever is peculiar to it. With few machines nothing can be said
     // of others; with more, machines are what claims are drawn over.
-    let holds = if machines < MACHINES_MIN {
-        "what is claimed holds for these machines only".to_owned()
-    } else {
-        format!(
-            "each machine has one say, the mean of its blocks, so what is claimed is drawn over \
-            {machines} machines"
-        )
+    let holds = match machines < MACHINES_MIN {
+        true => catalogue::CLAIMS_OF_THESE_MACHINES.into(),
+        false => statement!(catalogue::CLAIMS_OVER_MACHINES, machines = machines),
     };
-    format!(
-        "measured on {machines} machines, each block on one of them, so that what is compared was \
-        measured on the same machine; {holds}"
-    )
+    statement!(catalogue::MEASURED_ON_MACHINES, machines = machines, holds = holds)
 }

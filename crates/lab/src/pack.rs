@@ -185,20 +185,22 @@ pub fn open(path: &Path) -> Result<OpenRun, Error> {
         return Ok(OpenRun { folder: path.to_owned(), unpacked: None });
     }
     let failed = |error: &io::Error| Error::from_io(path.display(), error);
-    let strange = |what: &str| {
+    let strange = |what: Text| {
         Error::usage(statement!(catalogue::NO_RUN_PACKED, what = what)).at(path.display())
     };
     let file = File::open(path).map_err(|error| failed(&error))?;
     let too_long = |name: &str| {
         let most = block::size_text(most_bytes(name));
-        strange(&format!("{name} in it has more than {most}, and that of no run has"))
+        strange(statement!(catalogue::PACKED_FILE_TOO_LONG, name = name, most = most))
     };
     let place = tempfile::tempdir().map_err(|error| failed(&error))?;
     let mut archive = tar::Archive::new(GzDecoder::new(file).take(UNPACKED_BYTES_MAX));
     let mut found = 0;
     // Raw: else a name of any length is read into memory first.
-    for entry in archive.entries().map_err(|_| strange("it is no packed run"))?.raw(true) {
-        let mut entry = entry.map_err(|_| strange("it is no packed run, or not all of it"))?;
+    for entry in
+        archive.entries().map_err(|_| strange(catalogue::IS_NO_PACKED_RUN.into()))?.raw(true)
+    {
+        let mut entry = entry.map_err(|_| strange(catalogue::PACKED_RUN_CUT_OFF.into()))?;
         let inside = entry.path().map_err(|error| failed(&error))?.into_owned();
         if entry.header().entry_type() == tar::EntryType::Directory {
             continue;
@@ -211,18 +213,18 @@ pub fn open(path: &Path) -> Result<OpenRun, Error> {
         // Packed by hand, it may have reports and members in it.
         let Some(name) = name.filter(|name| FILES.contains(name)) else { continue };
         if entry.header().entry_type() != tar::EntryType::Regular {
-            return Err(strange("it has links in it"));
+            return Err(strange(catalogue::PACKED_LINKS.into()));
         }
         let mut to = File::create_new(place.path().join(name))
-            .map_err(|_| strange("it has more than one run in it"))?;
+            .map_err(|_| strange(catalogue::SEVERAL_PACKED.into()))?;
         if entry.size() > most_bytes(name) {
             return Err(too_long(name));
         }
-        io::copy(&mut entry, &mut to).map_err(|_| strange("not all of it is there"))?;
+        io::copy(&mut entry, &mut to).map_err(|_| strange(catalogue::NOT_ALL_PACKED.into()))?;
         found += 1;
     }
     if found == 0 {
-        return Err(strange("there is no run in it"));
+        return Err(strange(catalogue::NOTHING_PACKED.into()));
     }
     Ok(OpenRun { folder: place.path().to_owned(), unpacked: Some(place) })
 }

@@ -143,10 +143,8 @@ impl Shard {
     }
 
     /// What is said of the run of one part.
-    pub(crate) fn note(self) -> String {
-        format!(
-            "shard {self} of a run: it has a part of the trials; `raidloom run merge` joins the shards"
-        )
+    pub(crate) fn note(self) -> Text {
+        statement!(catalogue::SHARD_OF_RUN, shard = self.to_string())
     }
 }
 

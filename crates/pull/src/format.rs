@@ -5,7 +5,9 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use block::{Error, ErrorKind};
+use words::{Text, statement};
 
+use crate::catalogue;
 use crate::log::{Action, Bytes, Drive, Event, Log, LoggedRequest, Moment, Role};
 
 const MAGIC: &[u8; 16] = b"raidloom pulllog";
@@ -114,7 +116,7 @@ pub(crate) fn header() -> [u8; HEADER_BYTES] {
     bytes
 }
 
-fn corrupt(text: String) -> Error {
+fn corrupt(text: impl Into<Text>) -> Error {
     Error::new(ErrorKind::Corrupt, text)
 }
 
@@ -153,7 +155,7 @@ fn read(bytes: Bytes) -> Result<Log, Error> {
 }
 
 fn from_start(mut file: &File) -> Result<&File, Error> {
-    file.seek(SeekFrom::Start(0)).map_err(|error| Error::from_io("reading the log", error))?;
+    file.seek(SeekFrom::Start(0)).map_err(|error| Error::from_io(catalogue::READING_LOG, error))?;
     Ok(file)
 }
 
@@ -172,12 +174,11 @@ impl ParsedLog {
     fn all(&mut self, input: &mut dyn Read) -> Result<(), Error> {
         let mut head = [0; HEADER_BYTES];
         if !self.fill(input, &mut head)? || head[..16] != *MAGIC {
-            return Err(corrupt("this is no pull log".to_owned()));
+            return Err(corrupt(catalogue::NO_PULL_LOG));
         }
         let version = word(&head, 16);
         if version != VERSION {
-            let text =
-                format!("a pull log of version {version}; this raidloom knows version {VERSION}");
+            let text = statement!(catalogue::LOG_VERSION, version = version, known = VERSION);
             return Err(Error::new(ErrorKind::Refused, text));
         }
         if word(&head, 28) != crc32c::crc32c(&head[..28]) {
@@ -205,7 +206,7 @@ impl ParsedLog {
             // A made-up length must not make room for itself before there is something to fill it.
             data.clear();
             let read = input.take(record.data_bytes.into()).read_to_end(&mut data);
-            let read = read.map_err(|error| Error::from_io("reading the log", error))?;
+            let read = read.map_err(|error| Error::from_io(catalogue::READING_LOG, error))?;
             self.position += read as u64;
             if read < record.data_bytes as usize {
                 return Err(self.cut_off());
@@ -335,19 +336,16 @@ impl ParsedLog {
                 Ok(true)
             }
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
-            Err(error) => Err(Error::from_io("reading the log", error)),
+            Err(error) => Err(Error::from_io(catalogue::READING_LOG, error)),
         }
     }
 
     fn damaged(&self, what: &str) -> Error {
-        corrupt(format!("the pull log is damaged at its record {}: {what}", self.count))
+        corrupt(statement!(catalogue::LOG_DAMAGED, record = self.count, what = what))
     }
 
     fn cut_off(&self) -> Error {
-        corrupt(format!(
-            "the pull log is cut off behind {} records: it has no end; record again",
-            self.count
-        ))
+        corrupt(statement!(catalogue::LOG_CUT_OFF, records = self.count))
     }
 }
 

@@ -13,6 +13,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use block::{Error, ErrorKind, SECTOR_BYTES};
 
+use crate::catalogue;
 use crate::crash::{Crash, CrashDrive};
 use crate::cut::Cut;
 use crate::image::{Durable, Image, PAGE_BYTES};
@@ -217,11 +218,9 @@ impl History {
                 self.media.get_or_init(|| all)
             }
         };
-        all.get(usize::from(drive)).and_then(Option::as_ref).ok_or_else(|| {
-            let text = "this pull log does not say what came to the media of its drives, as those \
-                of drives in memory do not";
-            Error::new(ErrorKind::Invalid, text)
-        })
+        all.get(usize::from(drive))
+            .and_then(Option::as_ref)
+            .ok_or_else(|| Error::new(ErrorKind::Invalid, catalogue::LOG_TELLS_NO_MEDIA))
     }
 
     /// What is left of the drives when the power fails now.

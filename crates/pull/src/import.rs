@@ -14,6 +14,7 @@ use std::io::Read;
 use block::Error;
 use trace::{LogEntry, RecordedOp, read_log};
 
+use crate::catalogue;
 use crate::format::{Record, header};
 use crate::image::PAGE_BYTES;
 use crate::log::{Action, Drive, Log, LoggedRequest};
@@ -98,7 +99,7 @@ pub fn read_log_writes(
 
 /// What a drive held before, as writes that are durable.
 fn copy_base(base: &mut dyn Read, log: &mut Writer) -> Result<(), Error> {
-    let failed = |error| Error::from_io("reading the base image", error);
+    let failed = |error| Error::from_io(catalogue::READING_BASE, error);
     let mut page = Vec::with_capacity(PAGE_BYTES);
     for number in 0.. {
         page.clear();

@@ -25,6 +25,7 @@
 //! bytes. Nothing is copied whole: the durable contents are rolled forward from cut to cut, and a
 //! state is an overlay on them.
 
+mod catalogue;
 pub mod content;
 mod crash;
 mod cut;

@@ -5,6 +5,8 @@ use std::os::unix::fs::FileExt;
 
 use block::Error;
 
+use crate::catalogue;
+
 /// What a recorded device is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
@@ -157,7 +159,7 @@ impl Log {
         let mut text = vec![0; length as usize];
         self.bytes
             .read_at(data, &mut text)
-            .map_err(|error| Error::from_io("reading a mark of the pull log", error))?;
+            .map_err(|error| Error::from_io(catalogue::LOG_MARK, error))?;
         Ok(text)
     }
 
@@ -190,7 +192,7 @@ impl Log {
                 let position = request.data + (offset - request.offset);
                 self.bytes
                     .read_at(position, target)
-                    .map_err(|error| Error::from_io("reading data of the pull log", error))
+                    .map_err(|error| Error::from_io(catalogue::LOG_DATA, error))
             }
             Action::WriteZeroes | Action::Discard => {
                 target.fill(0);

@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use block::Error;
 use trace::{LogEntry, RecordedOp, log_entry, log_super};
 
+use crate::catalogue;
 use crate::log::{Action, Log, Moment};
 use crate::media::Media;
 
@@ -52,7 +53,7 @@ pub fn write_log_writes(
     output: &mut dyn Write,
 ) -> Result<(), Error> {
     let entries = entries(log, drive)?;
-    let failed = |error: io::Error| Error::from_io("writing for dm-log-writes", error);
+    let failed = |error: io::Error| Error::from_io(catalogue::WRITING_LOG_WRITES, error);
     output.write_all(&log_super(entries.len() as u64)).map_err(failed)?;
     let mut data = Vec::new();
     for entry in entries {

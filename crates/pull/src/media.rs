@@ -16,6 +16,7 @@
 
 use block::{Error, ErrorKind};
 
+use crate::catalogue;
 use crate::log::{Log, LoggedRequest};
 
 /// How the text of such a mark begins.
@@ -105,10 +106,7 @@ impl Media {
             let is_unit = block_bytes.is_power_of_two() && block_bytes >= 512;
             is_unit.then_some((u16::try_from(drive).ok()?, media))
         };
-        Some(read().ok_or_else(|| {
-            let text = "the pull log: a mark about the media of a drive makes no sense";
-            Error::new(ErrorKind::Invalid, text)
-        }))
+        Some(read().ok_or_else(|| Error::new(ErrorKind::Invalid, catalogue::LOG_MEDIA_MARK)))
     }
 
     /// What a log says of each of its drives; drives of which it says nothing have none.

@@ -9,6 +9,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use reactor::{Random, derive_seed};
+use words::{Text, statement};
+
+use crate::catalogue;
 
 /// What a drive writes whole or not at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,14 +123,14 @@ impl fmt::Display for Policy {
 }
 
 impl FromStr for Policy {
-    type Err = String;
+    type Err = Text;
 
-    fn from_str(text: &str) -> Result<Policy, String> {
-        let wrong = || format!("{text}: no such policy of what survives");
+    fn from_str(text: &str) -> Result<Policy, Text> {
+        let wrong = || statement!(catalogue::NO_LOSS_POLICY, text = text);
         let mut words = text.split(':');
         let name = words.next().unwrap_or_default();
         let words: Vec<&str> = words.collect();
-        let number = |at: usize| -> Result<u64, String> {
+        let number = |at: usize| -> Result<u64, Text> {
             words.get(at).and_then(|word| word.parse().ok()).ok_or_else(wrong)
         };
         let tear = |at: usize| match words.get(at) {
@@ -303,7 +306,10 @@ mod tests {
         }
         for wrong in ["", "random", "random:101:request", "random:5:500", "keep-all:1", "typical:1"]
         {
-            assert!(wrong.parse::<Policy>().unwrap_err().contains("no such policy"), "{wrong}");
+            assert!(
+                wrong.parse::<Policy>().unwrap_err().english().contains("no such policy"),
+                "{wrong}"
+            );
         }
     }
 }

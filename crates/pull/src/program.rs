@@ -12,6 +12,9 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use words::say;
+
+use crate::catalogue;
 
 /// By which way a program has said something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -137,9 +140,11 @@ pub enum NoVerdict {
 impl fmt::Display for NoVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NoVerdict::Hangs => f.write_str("it did not end in time"),
-            NoVerdict::Signal(number) => write!(f, "signal {number} has ended it"),
-            NoVerdict::NotRun(code) => write!(f, "the shell could not run it: exit code {code}"),
+            NoVerdict::Hangs => f.write_str(catalogue::CHECK_HANGS.template()),
+            NoVerdict::Signal(number) => {
+                f.write_str(&say!(catalogue::CHECK_ENDED_BY_SIGNAL, number = number))
+            }
+            NoVerdict::NotRun(code) => f.write_str(&say!(catalogue::CHECK_NOT_RUN, code = code)),
         }
     }
 }

@@ -19,6 +19,7 @@ use block::{
     Support, TracedChannel,
 };
 
+use crate::catalogue;
 use crate::format::{self, Record};
 use crate::log::{Action, Bytes, Drive, Event, Log, LoggedRequest, Moment, Role};
 
@@ -74,10 +75,10 @@ impl Recorder {
     /// # Errors
     /// [`ErrorKind::Refused`] when the file holds something, and what the system says.
     pub fn in_file(file: File, clock: Option<fn() -> u64>) -> Result<Arc<Recorder>, Error> {
-        let length = file.metadata().map_err(|error| Error::from_io("the pull log", error))?.len();
+        let length =
+            file.metadata().map_err(|error| Error::from_io(catalogue::THE_LOG, error))?.len();
         if length > 0 {
-            let text = "the file of the pull log holds something already; name a new file";
-            return Err(Error::new(ErrorKind::Refused, text));
+            return Err(Error::new(ErrorKind::Refused, catalogue::LOG_IS_THERE));
         }
         Ok(Recorder::with(Sink::File { file, held: Vec::new(), written: 0 }, clock))
     }
@@ -270,7 +271,7 @@ impl Recording {
         if self.failure.is_none()
             && let Err(error) = file.write_all(held)
         {
-            self.failure = Some(Error::from_io("writing the pull log", error));
+            self.failure = Some(Error::from_io(catalogue::WRITING_LOG, error));
         }
         *written += held.len() as u64;
         held.clear();

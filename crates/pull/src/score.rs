@@ -3,17 +3,23 @@
 
 use results::safety::{Grade, Tally, at_most_percent};
 use serde::{Deserialize, Serialize};
+use words::Text;
 
 use crate::oracle::Findings;
 use crate::program::NoVerdict;
+
+words::with_parts!(unmountable_parts: Option<Text>, "unmountable", "unmountable_parts");
+words::with_parts!(lost_for_good_parts: Option<Text>, "lost_for_good", "lost_for_good_parts");
 
 /// What became of one state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judgement {
     /// Why it could not be mounted as it was.
-    pub unmountable: Option<String>,
+    #[serde(flatten, with = "unmountable_parts")]
+    pub unmountable: Option<Text>,
     /// Why it could not be mounted after a repair either.
-    pub lost_for_good: Option<String>,
+    #[serde(flatten, with = "lost_for_good_parts")]
+    pub lost_for_good: Option<Text>,
     /// Whether a check found errors after the file system's own recovery; nothing without a tool.
     pub check_failed: Option<bool>,
     /// What was found, where it could be mounted.
@@ -278,7 +284,7 @@ mod tests {
         assert_eq!(of(&|_, found| found.torn_renames.push(wrong(Rule::Atomic))).grade, Grade::B);
         assert_eq!(of(&|one, _| one.check_failed = Some(true)).grade, Grade::B);
         assert_eq!(of(&|_, found| found.exposed = 1).grade, Grade::C);
-        assert_eq!(of(&|one, _| one.unmountable = Some("why".to_owned())).grade, Grade::C);
+        assert_eq!(of(&|one, _| one.unmountable = Some("why".into())).grade, Grade::C);
         let kept = of(&|_, found| found.promises = 3);
         assert_eq!((kept.grade, kept.promising, kept.promises), (Grade::A, 1, 3));
         let broken = of(&|_, found| found.broken.push(wrong(Rule::Promised { version: 1 })));
@@ -295,8 +301,8 @@ mod tests {
         let broken = of(&|_, found| key(found));
         assert_eq!((broken.grade, broken.promises_broken), (Grade::D, 1), "a check's verdict");
         assert_eq!(broken.promised_seconds_lost.max, 4.0);
-        assert_eq!(of(&|one, _| one.lost_for_good = Some("all".to_owned())).grade, Grade::E);
-        let repaired = of(&|one, _| one.unmountable = Some("why".to_owned()));
+        assert_eq!(of(&|one, _| one.lost_for_good = Some("all".into())).grade, Grade::E);
+        let repaired = of(&|one, _| one.unmountable = Some("why".into()));
         assert_eq!((repaired.repaired.count, repaired.lost_for_good.count), (1, 0));
         let exposed = of(&|_, found| found.exposed = 3);
         assert_eq!((exposed.exposed.count, exposed.exposed_files), (1, 3));

@@ -2,6 +2,7 @@
 
 use results::Doubt;
 use results::doubt::{AddressFit, ReplayedOperation, Silence, UnverifiedReason, worst_windows};
+use words::Text;
 
 use crate::numbers::time;
 use crate::words::say;
@@ -37,11 +38,16 @@ pub fn doubt_legend(doubt: &Doubt) -> String {
     say!(DOUBT_WITH_DETAIL, name = doubt.mark(), detail = detail.unwrap_or(name))
 }
 
+/// What is said, without the full stop at its end: within a sentence.
+pub(crate) fn without_stop(text: &Text) -> String {
+    text.to_string().trim_end_matches(['.', '。']).to_owned()
+}
+
 /// Why trials do not vote, in a few words.
 #[must_use]
 pub fn silence_name(silence: &Silence) -> String {
     match silence {
-        Silence::Doubtful(Doubt::NotMeasured { reason }) => reason.trim_end_matches('.').to_owned(),
+        Silence::Doubtful(Doubt::NotMeasured { reason }) => without_stop(reason),
         Silence::Doubtful(doubt) => name(doubt),
         Silence::TooFewRequests { needed } => {
             say!(TOO_FEW_REQUESTS, needed = format!("{needed:.0}"))
@@ -71,11 +77,11 @@ fn parts(doubt: &Doubt) -> (String, Option<String>) {
             };
             (say!(NOT_MODELLED_TIME), Some(detail))
         }
-        Doubt::NotMeasured { reason } => (say!(NOT_MEASURED), Some(reason.clone())),
+        Doubt::NotMeasured { reason } => (say!(NOT_MEASURED), Some(reason.to_string())),
         Doubt::Imported => (say!(IMPORTED), Some(say!(MEASURED_APART))),
         Doubt::MachineChanged { changes } => (say!(MACHINE_CHANGED), Some(changes.join("; "))),
         Doubt::PacedModel => (say!(PACED_MODEL), Some(say!(PACED_MODEL_IS))),
-        Doubt::CacheNotEmptied { reason } => (say!(CACHE_NOT_EMPTIED), Some(reason.clone())),
+        Doubt::CacheNotEmptied { reason } => (say!(CACHE_NOT_EMPTIED), Some(reason.to_string())),
         Doubt::ReplayBehind { requests, of, longest_seconds } => {
             let late = say!(
                 REPLAY_WAS_LATE,
@@ -206,7 +212,7 @@ fn of_suite(doubt: &Doubt) -> String {
             last_seconds = format!("{last_seconds:.1}"),
         ),
         Doubt::TransactionsFailed { count } => say!(TRANSACTIONS_FAILED, count = count),
-        Doubt::Note { text } => text.clone(),
+        Doubt::Note { text } => text.to_string(),
         // All others have a name and a detail.
         other => of_replay(other).unwrap_or_else(|| other.code().to_owned()),
     }

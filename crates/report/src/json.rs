@@ -28,12 +28,15 @@ fn document(run: &Run, analysis: &Analysis) -> String {
         "schema": "raidloom/report/2",
         "plan": run.plan,
         "host": run.host,
-        "notes": run.notes,
+        "notes": run.notes.iter().map(::words::Text::english).collect::<Vec<_>>(),
         "valid": !analysis.asks_for_headlines() || analysis.has_valid_headline(),
         "headlines": headlines(analysis),
         "verdicts": verdicts(analysis),
         "analysis": analysis,
     });
+    if !run.notes.is_empty() {
+        document["note_parts"] = json!(run.notes);
+    }
     if !analysis.cached.is_empty() {
         document["cached"] = json!(analysis.cached);
         document["cached_sentences"] = json!(cached::sentences(analysis));

@@ -92,8 +92,8 @@ pub(crate) fn of_configuration(analysis: &Analysis, configuration: &str) -> Opti
 }
 
 fn unmeasured(safety: &Safety) -> String {
-    let reason = safety.rows.iter().find_map(|row| row.unmeasured.as_deref());
-    reason.map_or_else(|| say!(NO_TRIAL_YET), |reason| reason.trim_end_matches('.').to_owned())
+    let reason = safety.rows.iter().find_map(|row| row.unmeasured.as_ref());
+    reason.map_or_else(|| say!(NO_TRIAL_YET), crate::doubts::without_stop)
 }
 
 /// What power cuts come to: the configurations of each grade, the best first, with what was lost

@@ -489,7 +489,7 @@ fn reservations(comparison: &Comparison, headline: &Headline) -> Vec<String> {
                 not_compared.add(reason, label(comparison, configuration));
             }
             Reservation::RuledOut { configuration, reason } => {
-                ruled_out.add(reason.clone(), label(comparison, configuration));
+                ruled_out.add(reason.to_string(), label(comparison, configuration));
             }
             Reservation::MayNotHold { bound, workload, metric, figure, high } => {
                 let unit = numbers::unit_in(comparison, metric);
@@ -713,7 +713,7 @@ fn warning(analysis: &Analysis, warning: &Warning) -> String {
     let direction = |change: f64| if change > 0.0 { say!(FASTER) } else { say!(SLOWER) };
     let place = |name: &str| place(analysis, name);
     match warning {
-        Warning::Note { text } => text.clone(),
+        Warning::Note { text } => text.to_string(),
         Warning::Incomplete { finished, planned } => {
             say!(INCOMPLETE, finished = finished, planned = planned)
         }
@@ -789,7 +789,7 @@ fn cells_text(count: usize) -> String {
 fn flagged(doubt: &results::Doubt, count: usize, cells: usize, silent: usize) -> String {
     let (trials, cells) = (trials_text(count), cells_text(cells));
     if let Some(reason) = doubt.why_not_measured() {
-        let reason = reason.trim_end_matches('.');
+        let reason = doubts::without_stop(reason);
         return say!(TRIALS_NOT_MEASURED, trials = trials, cells = cells, reason = reason);
     }
     let what = match silent {

@@ -9,6 +9,10 @@
 use std::cmp::Ordering;
 
 use serde::{Deserialize, Deserializer, Serialize};
+use words::Text;
+
+words::with_parts!(reason_parts: Text, "reason", "reason_parts");
+words::with_parts!(text_parts: Text, "text", "text_parts");
 
 /// Something to know of a trial. Its figures may be unknown: a run of schema 1 does not have them,
 /// and neither has what is said of several trials at once.
@@ -72,7 +76,8 @@ pub enum Doubt {
     /// The trial has no figures.
     NotMeasured {
         /// Why: the line of the error that ended it.
-        reason: String,
+        #[serde(flatten, with = "reason_parts")]
+        reason: Text,
     },
     /// Read from a file of another tool or of another run: measured apart from the others.
     Imported,
@@ -169,7 +174,8 @@ pub enum Doubt {
     /// The page cache could not be emptied before.
     CacheNotEmptied {
         /// Why: the line of the error.
-        reason: String,
+        #[serde(flatten, with = "reason_parts")]
+        reason: Text,
     },
     /// Clients of a load did not end together.
     ClientsEnded {
@@ -192,7 +198,8 @@ pub enum Doubt {
     /// What a layer, a program or an import says of itself, for people alone.
     Note {
         /// The line.
-        text: String,
+        #[serde(flatten, with = "text_parts")]
+        text: Text,
     },
 }
 
@@ -375,7 +382,7 @@ impl Doubt {
 
     /// Why the trial has no figures, where that is so.
     #[must_use]
-    pub fn why_not_measured(&self) -> Option<&str> {
+    pub fn why_not_measured(&self) -> Option<&Text> {
         match self {
             Self::NotMeasured { reason } => Some(reason),
             _ => None,
@@ -408,13 +415,13 @@ impl Doubt {
             let remedy = said.split_once("; give it ").map(|(_, remedy)| remedy.to_owned());
             Self::NotModelledTime { program: program.to_owned(), remedy }
         } else if let Some(reason) = rest("not measured: ") {
-            Self::NotMeasured { reason: reason.to_owned() }
+            Self::NotMeasured { reason: reason.into() }
         } else if rest("imported: ").is_some() {
             Self::Imported
         } else if let Some(changes) = rest("the machine had changed when the run was resumed: ") {
             Self::MachineChanged { changes: changes.split("; ").map(str::to_owned).collect() }
         } else {
-            Self::Note { text: text.to_owned() }
+            Self::Note { text: text.into() }
         }
     }
 }
@@ -556,6 +563,22 @@ mod tests {
             let value = serde_json::to_value(doubt).unwrap();
             assert_eq!(value["code"], doubt.code(), "{doubt:?}");
         }
+    }
+
+    /// A reason is kept with its parts, and one of an earlier release is its English.
+    #[test]
+    fn a_reason_is_read_in_the_readers_language_or_as_it_was_before() {
+        let reason: Text = crate::catalogue::NO_FIGURES.into();
+        let doubts = vec![Doubt::NotMeasured { reason: reason.clone() }];
+        let json = serde_json::to_string(&doubts).unwrap();
+        assert!(json.contains(r#""reason":"it has no figures","reason_parts":"#), "{json}");
+        let back = read(&json);
+        assert_eq!(back, doubts);
+        let said = words::in_language(words::Language::Japanese, || reason.to_string());
+        assert!(said.contains("数値"), "{said}");
+        let before = r#"[{"code":"not-measured","reason":"it has no figures"}]"#;
+        assert_eq!(read(before), [Doubt::NotMeasured { reason: "it has no figures".into() }]);
+        assert_ne!(read(before), doubts, "a sentence is not read back");
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod analysis;
 pub mod balance;
 mod bounds;
 pub mod caches;
+mod catalogue;
 pub mod choice;
 pub mod claim;
 pub mod compare;

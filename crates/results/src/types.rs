@@ -3,10 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use words::Text;
 
 use crate::doubt::{self, Doubt};
 use crate::grade::LeastGrade;
 use crate::shared::{Metrics, Settings};
+
+words::with_parts!(ruled_out_parts: std::collections::BTreeMap<String, Text>, "ruled_out", "ruled_out_parts");
 
 /// Which clock a trial's times come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -473,8 +476,8 @@ pub struct Terms {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grade: Option<LeastGrade>,
     /// Configurations that cannot be taken whatever they measure, by identity, with the reason.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub ruled_out: BTreeMap<String, String>,
+    #[serde(flatten, with = "ruled_out_parts", skip_serializing_if = "BTreeMap::is_empty")]
+    pub ruled_out: BTreeMap<String, Text>,
     /// What the plan asks, in its own words; none where it does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
@@ -692,8 +695,8 @@ pub struct Run {
     /// All trials, in the order they were finished.
     pub trials: Vec<Trial>,
     /// What happened to the run that its reader should know (a torn line dropped, still
-    /// incomplete), in words.
-    pub notes: Vec<String>,
+    /// incomplete).
+    pub notes: Vec<Text>,
     /// What was decided while it ran, in order (`course.jsonl`).
     pub steps: Vec<CourseEvent>,
 }

@@ -5,6 +5,8 @@
 //! #[serde(flatten, with = "note_parts")] notes: Vec<Text> ──> "notes": ["…"], "note_parts": [[…]]
 //! ```
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -57,6 +59,22 @@ impl WithEnglish for Option<Text> {
     }
 }
 
+impl WithEnglish for BTreeMap<String, Text> {
+    type English = BTreeMap<String, String>;
+
+    fn to_english(&self) -> BTreeMap<String, String> {
+        self.iter().map(|(name, text)| (name.clone(), text.english())).collect()
+    }
+
+    fn of_english(english: BTreeMap<String, String>) -> BTreeMap<String, Text> {
+        english.into_iter().map(|(name, text)| (name, text.into())).collect()
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.is_empty()
+    }
+}
+
 impl WithEnglish for Vec<Text> {
     type English = Vec<String>;
 
@@ -75,7 +93,7 @@ impl WithEnglish for Vec<Text> {
 
 /// A module for a field of this kind with `#[serde(flatten, with = "MODULE")]`: its English under
 /// the first key, its parts under the second. Without parts, as earlier releases wrote it, it is
-/// its English.
+/// its English. Of what is only written, what reads it stays unused.
 #[macro_export]
 macro_rules! with_parts {
     ($module:ident: $kind:ty, $english:literal, $parts:literal) => {
@@ -104,6 +122,7 @@ macro_rules! with_parts {
                 map.end()
             }
 
+            #[allow(dead_code)]
             pub(super) fn deserialize<'a, D: Deserializer<'a>>(
                 deserializer: D,
             ) -> Result<$kind, D::Error> {

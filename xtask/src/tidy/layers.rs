@@ -27,10 +27,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("image", &["block", "reactor", "words"]),
     ("luks", &["block", "reactor", "words"]),
     ("stack", &["array", "block", "cache", "device", "image", "luks", "reactor", "words"]),
-    ("pull", &["block", "reactor", "results", "trace"]),
+    ("pull", &["block", "reactor", "results", "trace", "words"]),
     ("export", &["block", "nbd-wire", "reactor", "words"]),
     ("guest", &["block", "confine", "escape", "export", "reactor", "words"]),
-    ("results", &[]),
+    ("results", &["words"]),
     ("bench", &["block", "confine", "escape", "reactor", "results", "trace", "words"]),
     (
         "host",

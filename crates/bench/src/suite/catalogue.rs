@@ -29,6 +29,11 @@ words::catalogue! {
     RUNS_ON: "Runs on {targets}.", "対象: {targets}。";
     PHASES: "Phases, in this order:", "フェーズ(この順):";
     KEYS: "Keys, said as -s KEY=VALUE:", "キー(-s KEY=VALUE で指定):";
+    OPERATIONS_FIGURE: "operations/s", "回/秒";
+    SECONDS_FIGURE: "seconds", "秒";
+    NUMBER_FIGURE: "a number", "数値";
+    DEFAULT_ON_CLOCKS: "{default}; {modelled} on the virtual clock", "{default}(仮想クロックでは {modelled})";
+    DEFAULT_IN_PLANS: "{default}; {in_plans} in a plan", "{default}(プランでは {in_plans})";
     BY_GROUP: "; may differ by group of rows", "(行のグループごとに変えられます)";
 
     // Folders to work in.
@@ -218,4 +223,27 @@ words::catalogue! {
     SEVERAL_GROUPS: "fio ran several groups, one after the other: `suite = \"fio\"` makes a row of each",
         "fio が複数のグループを順に実行しました。`suite = \"fio\"` ならグループごとの行になります";
     FIO_OUTPUT: "fio's output", "fio の出力";
+
+    // Why a row is not measured, and what is to be known of one.
+    NO_RATE_OF_CURVE: "the curve has no rate to take a share of", "曲線に、割合を取る頻度がありません";
+    RAW_HAS_NO_CACHE: "a raw target has no page cache of a file system",
+        "デバイスにはファイルシステムのページキャッシュがありません";
+    NO_SINGLE_BYTES: "direct I/O moves whole blocks: characters went through a buffer of 4096 bytes",
+        "ダイレクト I/O はブロック単位のため、文字は 4096 バイトのバッファーを経由しました";
+    WRITES_NOT_ASKED: "it writes, and only reading was asked for", "書き込みを行いますが、読み込みだけが指定されています";
+    WRITES_TO_READ_ONLY: "it writes, and the device is read-only", "書き込みを行いますが、デバイスは読み取り専用です";
+    BLOCK_IS_LARGER: "not possible on this device: its block is {bytes} bytes",
+        "このデバイスではできません: ブロックが {bytes} バイトです";
+    REQUESTS_ARE_SHORTER: "not possible on this device: it takes at most {bytes} bytes in one request",
+        "このデバイスではできません: 1 回の要求は最大 {bytes} バイトです";
+    DEVICE_HAS_ONLY: "not possible on this device: it has only {bytes} bytes",
+        "このデバイスではできません: {bytes} バイトしかありません";
+    WRITES_TO_READ_ONLY_TARGET: "it writes, and the target is read-only", "書き込みを行いますが、対象は読み取り専用です";
+    NO_WHOLE_BLOCKS: "its requests are not whole blocks of {bytes} bytes, as the target needs them",
+        "要求が、対象に必要な {bytes} バイトのブロックの倍数ではありません";
+    TARGET_TAKES_SHORTER: "the target takes at most {bytes} bytes in one request", "対象の 1 回の要求は最大 {bytes} バイトです";
+    NO_ROOM_FOR_THREADS: "{threads} threads have no room for their requests in {bytes} bytes",
+        "{bytes} バイトに {threads} スレッドの要求が入りません";
+    REPLAY_WOULD_WRITE: "it writes, and the target is read-only; operations = \"reads\" replays what it reads",
+        "書き込みを行いますが、対象は読み取り専用です。operations = \"reads\" なら読み込みだけを再現します";
 }

@@ -8,12 +8,15 @@ use block::Traffic;
 use serde::Serialize;
 
 use results::Doubt;
+use words::Text;
 
 use crate::audit::Facts;
 use crate::latency::Latency;
 use crate::load::{Ramp, Sides};
 
 use super::steps::per_second;
+
+words::with_parts!(skipped_parts: Option<Text>, "skipped", "skipped_parts");
 
 /// What a phase did, by its own count.
 #[derive(Clone, Debug)]
@@ -253,7 +256,7 @@ pub enum Result {
     /// It was measured.
     Measured(Box<PhaseFigures>),
     /// It was not run, for this reason.
-    Skipped(String),
+    Skipped(Text),
 }
 
 /// A phase and what came of it, once.
@@ -325,6 +328,10 @@ pub struct RowDocument {
     /// What its reader should know.
     pub notes: Vec<Doubt>,
     /// Why it was not run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub skipped: Option<String>,
+    #[serde(
+        flatten,
+        serialize_with = "skipped_parts::serialize",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub skipped: Option<Text>,
 }

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use block::{Device, Error, ErrorKind, Reactor};
 use tracing::{debug, info};
+use words::Text;
 
 use super::folder::{Needs, WorkFolder};
 use super::phase::Phase;
@@ -323,12 +324,12 @@ impl<'a> Session<'a> {
     }
 
     /// Says that a phase is not run, and why.
-    pub fn skip(&mut self, phase: &Phase, run: u32, reason: impl Into<String>) {
+    pub fn skip(&mut self, phase: &Phase, run: u32, reason: impl Into<Text>) {
         if !self.wants(phase) {
             return;
         }
         let reason = reason.into();
-        info!(phase = phase.name, run, reason, "left out");
+        info!(phase = phase.name, run, reason = reason.english(), "left out");
         self.push(Row { phase: phase.name.clone(), run, result: RowResult::Skipped(reason) });
     }
 

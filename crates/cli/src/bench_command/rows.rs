@@ -63,7 +63,7 @@ impl<'a> Rows<'a> {
         let reason = |trial: &Trial| {
             let why = trial.flags.iter().find_map(Doubt::why_not_measured)?;
             let workload = self.rows.iter().find(|row| row.workload.name == trial.workload)?;
-            Some((workload.name, why.to_owned()))
+            Some((workload.name, why.to_string()))
         };
         let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
         for (row, why) in self.run.trials.iter().filter_map(reason) {

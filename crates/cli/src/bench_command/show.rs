@@ -377,7 +377,7 @@ impl Rows<'_> {
             "members": trial.members, "flags": trial.flags,
         });
         if let Some(why) = trial.flags.iter().find_map(Doubt::why_not_measured) {
-            document["skipped"] = json!(why);
+            document["skipped"] = json!(why.english());
         }
         Some(document)
     }

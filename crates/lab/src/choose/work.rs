@@ -154,25 +154,21 @@ impl Work {
 
     /// Reads a profile; `origin` is what messages call it.
     fn parse(origin: &str, text: &str) -> Result<Work, Error> {
-        let wrong = |what: String| Error::usage(format!("{origin}: {what}"));
+        let wrong = |what: Text| Error::usage(what).at(origin);
         let table: Table = text
             .parse()
-            .map_err(|error: toml::de::Error| wrong(error.message().replace('\n', ", ")))?;
+            .map_err(|error: toml::de::Error| wrong(error.message().replace('\n', ", ").into()))?;
         if let Some(key) = table.keys().find(|key| !["title", "workload"].contains(&key.as_str())) {
-            return Err(wrong(format!(
-                "unknown key `{key}`; a profile has title and [[workload]]"
-            )));
+            return Err(wrong(statement!(catalogue::NO_KEY_OF_PROFILE, key = key)));
         }
         let title = match table.get("title") {
             Some(Value::String(title)) if !title.trim().is_empty() && !title.contains('\n') => {
                 if title.trim().chars().count() > TITLE_MAX {
-                    return Err(wrong(format!(
-                        "its `title` is longer than {TITLE_MAX} characters"
-                    )));
+                    return Err(wrong(statement!(catalogue::LONG_TITLE, most = TITLE_MAX)));
                 }
                 title.trim().to_owned()
             }
-            _ => return Err(wrong("it has no `title` (what people call the work)".to_owned())),
+            _ => return Err(wrong(catalogue::NO_TITLE.into())),
         };
         let workloads: Option<Vec<Table>> = match table.get("workload") {
             Some(Value::Array(all)) => all.iter().map(|one| one.as_table().cloned()).collect(),
@@ -182,7 +178,7 @@ impl Work {
             Some(workloads) => {
                 Ok(Work { name: origin.to_owned(), title, workloads, recording: None })
             }
-            None => Err(wrong("it has no [[workload]]: nothing to be fast at".to_owned())),
+            None => Err(wrong(catalogue::NO_WORKLOAD_IN_PROFILE.into())),
         }
     }
 }

@@ -251,4 +251,8 @@ words::catalogue! {
         "{processors} = {count}: ゲストのプロセッサーは 1 個です";
     PROCESSORS_MEAN_NOTHING: "`{processors}` means nothing on the virtual clock, where computing takes no time: leave it out with an [[add]] of its own",
         "モデル時間では計算に時間がかからず、`{processors}` は意味がありません。別の [[add]] にして外してください";
+    SURVIVES_NO_LOSS: "survives no member's loss", "メンバー 1 台の故障にも耐えません";
+    SURVIVES_ONE_LOSS: "survives the loss of 1 member only", "メンバー 1 台の故障にしか耐えません";
+    SURVIVES_LOSSES: "survives the loss of {members} members only", "メンバー {members} 台の故障にしか耐えません";
+    CAPACITY_SHORT: "capacity {percent} %", "容量 {percent} %";
 }

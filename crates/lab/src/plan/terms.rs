@@ -90,10 +90,10 @@ pub(super) fn must(plan: &mut Plan, cells: &[Cell], list: &Item) -> Result<(), E
                     number.parse().map_err(|_| item.error(catalogue::MUST_EXPECTED))?;
                 let survives = |one: &Cell| {
                     let members = one.record.survives.as_ref().map_or(0, Survival::losses);
-                    let plural = if members == 1 { "" } else { "s" };
                     Ok((members < wanted).then(|| match members {
-                        0 => "survives no member's loss".to_owned(),
-                        members => format!("survives the loss of {members} member{plural} only"),
+                        0 => catalogue::SURVIVES_NO_LOSS.into(),
+                        1 => catalogue::SURVIVES_ONE_LOSS.into(),
+                        members => statement!(catalogue::SURVIVES_LOSSES, members = members),
                     }))
                 };
                 rule_out(plan, cells, item, survives)?;
@@ -106,7 +106,8 @@ pub(super) fn must(plan: &mut Plan, cells: &[Cell], list: &Item) -> Result<(), E
                     let usable = one.record.usable;
                     let usable = usable.unwrap_or(UsableSpace { bytes: 1, members_bytes: 1 });
                     let found = usable.bytes as f64 / usable.members_bytes.max(1) as f64;
-                    let short = || format!("capacity {:.0} %", (found * 100.0).floor());
+                    let percent = format!("{:.0}", (found * 100.0).floor());
+                    let short = || statement!(catalogue::CAPACITY_SHORT, percent = percent);
                     Ok((found < wanted).then(short))
                 };
                 rule_out(plan, cells, item, capacity)?;
@@ -234,7 +235,7 @@ fn rule_out(
     plan: &mut Plan,
     cells: &[Cell],
     item: &Item,
-    reason: impl Fn(&Cell) -> Result<Option<String>, Error>,
+    reason: impl Fn(&Cell) -> Result<Option<Text>, Error>,
 ) -> Result<(), Error> {
     for cell in cells {
         if let Some(reason) = reason(cell)? {

@@ -63,4 +63,38 @@ words::catalogue! {
     TASK_FOR_WORKER: "a task for the worker", "ワーカーへの指示";
     WORKER_SAYS_NONSENSE: "what the worker says makes no sense", "ワーカーの出力を解釈できません";
     NO_SUCH_TASK: "no such task", "その指示はありません";
+
+    // What became of states.
+    MD_DOES_NOT_START: "md does not start: {why}", "md が起動しません: {why}";
+    PROMISES_ARE_BROKEN: "{count} promises are broken", "約束 {count} 件が守られていません";
+    TELL_RECORDING: "recording {number} of {count}", "記録 {number} / {count}";
+    TELL_STATE: "recording {number}: {sample}, state {state} of {all}", "記録 {number}: {sample}、状態 {state} / {all}";
+    PULL_OPENS_NOTHING: "a pull test opens nothing that a stack names", "電源断テストはスタックにあるものを開きません";
+    AND_SO_MANY_MORE: " and {count} more", "、ほか {count} 件";
+    CHECK_SAYS: "it says `{said}`{more}", "`{said}` と出力しました{more}";
+    CHECK_LATE: "it did not end in time (-s state_time= gives it more)",
+        "時間内に終わりませんでした(-s state_time= で延ばせます)";
+
+    // Whose a block is.
+    OWNER_SUPERBLOCK: "superblock", "スーパーブロック";
+    OWNER_DESCRIPTORS: "group descriptors", "グループ記述子";
+    OWNER_BITMAP: "bitmap of blocks or inodes", "ブロックか inode のビットマップ";
+    OWNER_INODES: "inodes {first} to {last}", "inode {first} から {last}";
+    OWNER_PART: "{name} of the file system itself", "ファイルシステム自体の {name}";
+    OWNER_FILE: "file {path}", "ファイル {path}";
+    OWNER_FOLDER: "folder {path}", "フォルダー {path}";
+    WITHOUT_NAME: "without a name (inode {inode})", "名前なし(inode {inode})";
+    AT_OFFSET: " at {offset}", "、位置 {offset}";
+    WHERE_ITS_BLOCKS_ARE: ", where its blocks are", "、ブロックの位置の記録";
+    OWNER_NOBODY: "nobody's", "どれにも属さない";
+    JOURNAL_DESCRIPTOR: "journal: what a transaction holds", "ジャーナル: トランザクションの内容";
+    JOURNAL_COMMIT: "journal: the end of a transaction", "ジャーナル: トランザクションの終わり";
+    JOURNAL_SUPERBLOCK: "journal: its superblock", "ジャーナル: スーパーブロック";
+    JOURNAL_REVOKE: "journal: what is not to be replayed", "ジャーナル: 再生しないもの";
+    JOURNAL_CONTENT: "journal: content of a transaction", "ジャーナル: トランザクションのデータ";
+    ARRAY_SUPERBLOCK: "superblock of the array", "アレイのスーパーブロック";
+    ARRAY_BITMAP: "bitmap or log of the array", "アレイのビットマップかログ";
+    ARRAY_PARITY: "parity of the array", "アレイのパリティ";
+    SAMPLE_HUNT: "hunt", "探索";
+    SAMPLE_FIGURE: "figure", "本測定";
 }

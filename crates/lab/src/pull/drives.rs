@@ -151,8 +151,7 @@ impl stack::OpenFiles for AmongModels<'_> {
 }
 
 fn opens_nothing(path: &Path) -> BlockError {
-    let text = format!("{}: a pull test opens nothing that a stack names", path.display());
-    BlockError::new(ErrorKind::Refused, text)
+    BlockError::new(ErrorKind::Refused, catalogue::PULL_OPENS_NOTHING).at(path.display())
 }
 
 fn built_among(leaf: &Node, seed: u64, models: Option<&Models>) -> Result<Arc<dyn Device>, Error> {

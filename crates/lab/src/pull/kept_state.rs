@@ -47,7 +47,7 @@ pub fn kept(path: &Path) -> Result<KeptState, Error> {
     let log_path = path.parent().unwrap_or(Path::new(".")).join(&failing.log);
     // What was named is wrong, and nothing was tried yet.
     let log = Log::open(&log_path).map_err(|error| Error::from(error).with_code(2))?;
-    let policy: Policy = failing.policy.parse().map_err(|text: String| wrong(text.into()))?;
+    let policy: Policy = failing.policy.parse().map_err(wrong)?;
     check(&failing, &log).map_err(wrong)?;
     let options = options_of(&failing).map_err(|error| wrong(error.into()))?;
     Ok(KeptState { failing, log: Arc::new(log), policy, options })

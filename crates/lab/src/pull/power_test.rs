@@ -19,7 +19,7 @@ use super::outcome::{Outcome, Samples};
 use super::recording::{Recording, import, record, write_log_writes};
 use super::state::{StateOrigin, States, origins};
 use super::worker::Program;
-use words::statement;
+use words::{Text, in_language, language, say, statement};
 
 /// Runs the test until its end, or until `stop` is set: then what is under way is given up.
 ///
@@ -132,6 +132,7 @@ fn side_by_side(
     let queue = Mutex::default();
     let test = &Test { options, ground, program, stop, queue, changed: Condvar::new() };
     let (sender, told) = mpsc::channel();
+    let reader = language();
     std::thread::scope(|scope| {
         let start = |number| {
             let processor = match threads {
@@ -139,7 +140,7 @@ fn side_by_side(
                 _ => Processor::Number(number),
             };
             let sender = sender.clone();
-            scope.spawn(move || test.work(processor, &sender))
+            scope.spawn(move || in_language(reader, || test.work(processor, &sender)))
         };
         let threads: Vec<_> = (0..threads).map(start).collect();
         drop(sender);
@@ -231,7 +232,7 @@ impl Test<'_> {
         let count = u64::from(options.recordings.max(1));
         let place = OutcomeOrder { recording: number, is_hunt: false, batch: 0 };
         let mut part = Part { place, outcome: Outcome::default(), sample: Samples::default() };
-        tell(&format!("recording {} of {count}", number + 1));
+        tell(&say!(catalogue::TELL_RECORDING, number = number + 1, count = count));
         let recorded = match &options.import {
             Some(source) => import(options, source),
             None => record(options, site, self.program, number),
@@ -286,9 +287,9 @@ impl Test<'_> {
         let broken = judgement.findings.as_ref().map_or(0, pull::Findings::broken_count);
         let why = match (&judgement.lost_for_good, judgement.unjudged, broken) {
             (Some(why), ..) => why.clone(),
-            (_, Some(why), _) => why.to_string(),
+            (_, Some(why), _) => Text::verbatim(&why),
             (_, _, 0) => return Ok(()),
-            _ => format!("{broken} promises are broken"),
+            _ => statement!(catalogue::PROMISES_ARE_BROKEN, count = broken),
         };
         Err(Error::failed(statement!(catalogue::WRONG_AT_END, why = why)))
     }
@@ -304,10 +305,19 @@ impl Test<'_> {
         let mut part = Part { place, outcome: Outcome::default(), sample: Samples::default() };
         let number = place.recording;
         let mut states = States::new(self.options, site, self.program, &recording, number);
-        let label = if place.is_hunt { "hunt" } else { "figure" };
+        let label = match place.is_hunt {
+            true => catalogue::SAMPLE_HUNT,
+            false => catalogue::SAMPLE_FIGURE,
+        };
         let mut tell = |index: usize| {
             let state = before + index;
-            tell(&format!("recording {}: {label}, state {state} of {all}", number + 1));
+            tell(&say!(
+                catalogue::TELL_STATE,
+                number = number + 1,
+                sample = label.template(),
+                state = state,
+                all = all
+            ));
         };
         let (sample, kept) = (&mut part.sample, &mut part.outcome.kept);
         let pulled = states.pull(&origins, history.fork(), sample, kept, &mut tell);

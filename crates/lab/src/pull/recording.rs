@@ -9,7 +9,7 @@ use std::sync::Arc;
 use host::Error;
 use pull::{Drive, Log, Mark, Media, NoVerdict, Recorder, Role, Statement, Stream, promises};
 use reactor::derive_seed;
-use words::{Text, statement};
+use words::{Text, say, statement};
 
 use super::ground::{Site, Stage};
 use super::guests::Guests;
@@ -129,16 +129,15 @@ fn try_check(
             [first, rest @ ..] => {
                 let more = match rest.len() {
                     0 => String::new(),
-                    count => format!(" and {count} more"),
+                    count => say!(catalogue::AND_SO_MANY_MORE, count = count),
                 };
                 let key = first.key.as_ref().map_or(String::new(), |key| format!(" {key}"));
-                format!("it says `{}{key}`{more}", first.verdict)
+                let said = format!("{}{key}", first.verdict);
+                statement!(catalogue::CHECK_SAYS, said = said, more = more)
             }
         },
-        CheckResult::Unjudged(NoVerdict::Hangs) => {
-            "it did not end in time (-s state_time= gives it more)".to_owned()
-        }
-        CheckResult::Unjudged(why) => why.to_string(),
+        CheckResult::Unjudged(NoVerdict::Hangs) => catalogue::CHECK_LATE.into(),
+        CheckResult::Unjudged(why) => Text::verbatim(&why),
     };
     Err(Error::failed(statement!(catalogue::CHECK_FAILS_BEFORE, text = text)))
 }

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use serve::OpenStack;
 use stack::Models;
 use tempfile::NamedTempFile;
-use words::Text;
+use words::{Text, statement};
 
 use super::drives;
 use super::ground::{MountHost, Site, clock, md_on_host};
@@ -289,13 +289,16 @@ impl<'a> States<'a> {
         };
         let mut waited = self.look(&served, made.cut, false)?;
         if let WaitEnd::Stopped(why) = &waited {
-            refused.get_or_insert_with(|| format!("the kernel that mounted it stopped: {why}"));
+            refused
+                .get_or_insert_with(|| statement!(catalogue::MOUNTING_KERNEL_STOPPED, why = why));
             waited = self.look(&served, made.cut, true)?;
         }
         let mut judgement = match waited {
             WaitEnd::Judged(judgement) => judgement,
-            WaitEnd::Hangs => lost("mounting or reading it does not end".to_owned()),
-            WaitEnd::Stopped(why) => lost(format!("the kernel that mounted it stopped: {why}")),
+            WaitEnd::Hangs => lost(catalogue::MOUNTING_HANGS.into()),
+            WaitEnd::Stopped(why) => {
+                lost(statement!(catalogue::MOUNTING_KERNEL_STOPPED, why = why))
+            }
             WaitEnd::CheckHangs => {
                 Judgement { unjudged: Some(NoVerdict::Hangs), ..Judgement::default() }
             }
@@ -358,8 +361,8 @@ impl<'a> States<'a> {
         stack: &Node,
         drives: Vec<Arc<dyn Device>>,
     ) -> Result<Option<NamedTempFile>, Error> {
-        let image =
-            NamedTempFile::new().map_err(|error| Error::from_io("an image to look at", &error))?;
+        let image = NamedTempFile::new()
+            .map_err(|error| Error::from_io(catalogue::IMAGE_TO_LOOK_AT, &error))?;
         let reactor = Reactor::virtual_clock();
         let Ok(opened) = self.options.open(stack, drives, false, Some(&reactor)) else {
             return Ok(None);
@@ -434,7 +437,7 @@ impl<'a> States<'a> {
         invert_sector(&*changed[usize::from(request.drive)], request.offset)?;
         let Some(changed) = self.device_image(&stack, changed)? else { return Ok(None) };
         first_difference(as_it_is.as_file(), changed.as_file())
-            .map_err(|error| Error::from_io("images to compare", &error))
+            .map_err(|error| Error::from_io(catalogue::IMAGES_TO_COMPARE, &error))
     }
 
     /// What is lost for good has broken every promise made before its cut, so that nothing looks
@@ -478,7 +481,7 @@ impl<'a> States<'a> {
         &self,
         crash: &Crash,
         seed: u64,
-    ) -> Result<(Option<ServedState>, Option<String>), Error> {
+    ) -> Result<(Option<ServedState>, Option<Text>), Error> {
         let Options { stack, drive_bytes, .. } = self.options;
         let gone = self.gone(seed);
         if self.options.is_started_by_md() {
@@ -495,8 +498,7 @@ impl<'a> States<'a> {
         }
         let without = |left: Option<Node>, number: &usize| drives::without(&left?, *number);
         let Some(left) = gone.iter().fold(Some(stack.clone()), without) else {
-            let text = "a drive was lost with the power, and the stack cannot do without it";
-            return Ok((None, Some(text.to_owned())));
+            return Ok((None, Some(catalogue::DRIVE_LOST_WITH_POWER.into())));
         };
         let open = |stack: &Node| -> Result<Result<ServedState, Error>, Error> {
             let reactor = self.site.ground.reactor();
@@ -515,7 +517,7 @@ impl<'a> States<'a> {
         };
         let forced = serve::forced(left.clone());
         let served = if forced == left { None } else { open(&forced)?.ok() };
-        Ok((served, Some(format!("the stack does not start: {error}"))))
+        Ok((served, Some(statement!(catalogue::STACK_DOES_NOT_START, why = error))))
     }
 
     /// Lets the worker look at a state that was started.
@@ -720,7 +722,7 @@ impl States<'_> {
 }
 
 /// A state of which nothing can be read.
-fn lost(why: String) -> Judgement {
+fn lost(why: Text) -> Judgement {
     Judgement { unmountable: Some(why.clone()), lost_for_good: Some(why), ..Judgement::default() }
 }
 

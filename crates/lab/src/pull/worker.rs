@@ -625,7 +625,9 @@ type CheckNotice<'a> = dyn FnMut() -> io::Result<()> + 'a;
 fn judge_state(state: &StateToJudge, checking: &mut CheckNotice<'_>) -> Result<Judgement, Error> {
     let begun = Instant::now();
     let Some(array) = &state.array else { return judge_device(state, begun, checking) };
-    let refused = shell(&array.start).err().map(|error| format!("md does not start: {error}"));
+    let refused = shell(&array.start)
+        .err()
+        .map(|error| statement!(catalogue::MD_DOES_NOT_START, why = error));
     if let Some(why) = &refused {
         // What was put together without being started holds its disks.
         let _ = shell(&array.stop);
@@ -677,13 +679,13 @@ fn judge_device(
     };
     let mut mounted = mount();
     if let Err(error) = &mounted {
-        judgement.unmountable = Some(error.to_string());
+        judgement.unmountable = Some(error.into());
         repair();
         mounted = mount();
     }
     judgement.recovery_milliseconds = begun.elapsed().as_millis() as u64;
     if let Err(error) = mounted {
-        judgement.lost_for_good = Some(error.to_string());
+        judgement.lost_for_good = Some(error.into());
         return Ok(judgement);
     }
     look(state, &mut judgement, checking)?;

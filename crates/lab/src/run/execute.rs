@@ -28,7 +28,7 @@ pub(super) struct Execution<'a> {
     resources: Resources<'a>,
     booted: BootedGuests,
     /// Configurations that this machine cannot have, by identity, with the reason.
-    unfit: BTreeMap<String, String>,
+    unfit: BTreeMap<String, Text>,
     /// Threads that modelled trials run on.
     threads: usize,
     /// Whether members were made and every configuration was looked at.
@@ -170,10 +170,10 @@ impl<'a> Execution<'a> {
             Err(reason) if self.visits.has_nothing_else() => return Err(reason.into()),
             Err(reason) => {
                 let workloads = &visit.turn().workloads;
-                return self.visits.skip(visit, workloads, &reason.to_string(), observer);
+                return self.visits.skip(visit, workloads, reason.text(), observer);
             }
         };
-        let unfit = self.unfit.get(&visit.cell.record.id).map(String::as_str);
+        let unfit = self.unfit.get(&visit.cell.record.id).cloned();
         let mut work = Work {
             visits: &mut self.visits,
             resources: &mut self.resources,
@@ -181,7 +181,7 @@ impl<'a> Execution<'a> {
             ahead,
             observer,
         };
-        methods::visit(&mut work, visit, unfit)
+        methods::visit(&mut work, visit, unfit.as_ref())
     }
 
     /// Makes the members, and looks at every configuration once before the first trial: what cannot
@@ -228,7 +228,7 @@ impl<'a> Execution<'a> {
             let label = self.visits.plan().label(&configuration.settings);
             let note = statement!(catalogue::NOT_MEASURED_HERE, label = label, reason = &reason);
             self.visits.note(&note, observer)?;
-            self.unfit.insert(configuration.id.clone(), reason.english());
+            self.unfit.insert(configuration.id.clone(), reason);
         }
         Ok(())
     }

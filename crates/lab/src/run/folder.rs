@@ -249,11 +249,15 @@ pub(super) fn edited(folder: &Path) -> Result<(bool, bool), Error> {
     Ok((is_other(PLAN_TEXT, &sums.plan), is_other(PLAN, &sums.resolved)))
 }
 
-/// Notes what happened to the run, with the time.
-/// A line of what is to be known of a run, in English: it is kept.
+/// Between a note in English, which whoever opens the file reads, and the same in its parts.
+const BEFORE_PARTS: char = '\t';
+
+/// Notes what happened to the run, with the time, in a line.
 pub(super) fn add_note(folder: &Path, text: &Text) -> Result<(), Error> {
     let path = folder.join(NOTES);
-    let line = format!("{} {}\n", facts::now(), text.english().replace('\n', " "));
+    let english = text.english().replace(['\n', BEFORE_PARTS], " ");
+    let parts = serde_json::to_string(text).expect("a text is JSON");
+    let line = format!("{} {english}{BEFORE_PARTS}{parts}\n", facts::now());
     let append = || {
         OpenOptions::new()
             .append(true)
@@ -263,6 +267,17 @@ pub(super) fn add_note(folder: &Path, text: &Text) -> Result<(), Error> {
             .write_all(line.as_bytes())
     };
     append().map_err(|error| Error::from_io(path.display(), &error))
+}
+
+/// A line of the notes: with its parts, or as earlier releases wrote it, in English alone.
+pub(super) fn note_of(line: &str) -> Text {
+    let said = |line: &str| -> Option<Text> {
+        let (english, parts) = line.split_once(BEFORE_PARTS)?;
+        let (time, _) = english.split_once(' ')?;
+        let text: Text = serde_json::from_str(parts).ok()?;
+        Some(Text::from(format!("{time} ")).and(text))
+    };
+    said(line).unwrap_or_else(|| line.into())
 }
 
 pub(super) fn read_plan(folder: &Path) -> Result<Plan, Error> {
@@ -321,4 +336,30 @@ fn read_json<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<T, Error>
 pub(crate) fn damaged(path: &Path, error: &serde_json::Error) -> Error {
     let why = Text::verbatim(error);
     Error::failed(statement!(catalogue::FILE_IS_DAMAGED, why = why)).at(path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use words::{Language, in_language};
+
+    use super::*;
+
+    /// "What earlier releases wrote is read as it stands", and a line is whole for whoever opens
+    /// the file.
+    #[test]
+    fn a_note_is_read_with_its_parts_or_as_it_was_before() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = statement!(catalogue::ENDED_AFTER, time = "2h");
+        add_note(folder.path(), &text).expect("written");
+        add_note(folder.path(), &"torn\tline\nof words".into()).expect("written");
+        let kept = std::fs::read_to_string(folder.path().join(NOTES)).expect("it is there");
+        let notes: Vec<Text> = kept.lines().map(note_of).collect();
+        assert!(notes[0].english().ends_with(&format!(" {}", text.english())), "{notes:?}");
+        let said = in_language(Language::Japanese, || notes[0].to_string());
+        assert!(said.ends_with(&in_language(Language::Japanese, || text.to_string())), "{said}");
+        assert!(notes[1].english().ends_with(" torn\tline\nof words"), "{notes:?}");
+        for before in ["2026-11-21T07:40Z a torn last line was dropped", "a\tno parts", "{}"] {
+            assert_eq!(note_of(before), before.into());
+        }
+    }
 }

@@ -12,7 +12,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use results::Plan;
+use words::{Text, statement};
 
+use crate::catalogue;
 use crate::cell::Cell;
 use crate::plan::suite;
 
@@ -33,9 +35,9 @@ pub(super) fn limit_of(plan: &Plan, group: &[usize], cell: &Cell) -> Duration {
 }
 
 /// Why there are no figures of what has taken its time.
-pub(super) fn over(limit: Duration) -> String {
+pub(super) fn over(limit: Duration) -> Text {
     let shown = block::duration_text(Duration::from_secs(limit.as_secs().max(1)));
-    format!("it was ended after {shown} of real time (trials.real_time_limit)")
+    statement!(catalogue::ENDED_AFTER, time = shown)
 }
 
 /// Does what ends when the flag is set that it is given: when `stop` is, or after so much time.
@@ -86,7 +88,7 @@ mod tests {
         stop.store(true, Ordering::Relaxed);
         assert!(!within(Duration::from_secs(600), &stop, until_halted).1, "the user has");
         assert_eq!(
-            over(Duration::from_secs(7200)),
+            over(Duration::from_secs(7200)).english(),
             "it was ended after 2h of real time (trials.real_time_limit)"
         );
     }

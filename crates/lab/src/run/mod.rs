@@ -499,15 +499,12 @@ pub fn read(folder: &Path) -> Result<Run, Error> {
     };
     refuse_other_clocks(&plan, &path, &lines.trials)?;
     let bytes = folder::read_file(folder, NOTES).unwrap_or_default();
-    let mut notes: Vec<String> =
-        String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect();
-    notes.extend(lines.note.map(|note| note.english()));
+    let mut notes: Vec<Text> =
+        String::from_utf8_lossy(&bytes).lines().map(folder::note_of).collect();
+    notes.extend(lines.note);
     notes.extend(folder::read_part(folder)?.map(|part| part.shard.note()));
     if folder::edited(folder)?.1 {
-        notes.push(format!(
-            "{PLAN} was edited after the run had begun: its trials may be of \
-            another plan than the one that is shown"
-        ));
+        notes.push(statement!(catalogue::PLAN_WAS_EDITED, file = PLAN));
     }
     let steps = folder::read_steps(folder)?;
     Ok(Run { plan, host, trials: lines.trials, notes, steps })

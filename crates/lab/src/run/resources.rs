@@ -12,7 +12,7 @@ use host::journal::Journal;
 use reactor::Reactor;
 use results::Doubt;
 use serve::{OpenStack, ServeWith};
-use words::Text;
+use words::{Text, statement};
 
 use super::folder::{self, MEMBERS};
 use super::in_guest::Worker;
@@ -146,15 +146,12 @@ impl<'a> Resources<'a> {
         }
         let kernel = Kernel::find(name)?;
         let which = match name {
-            USUAL_KERNEL => String::new(),
-            name => format!(" (kernel `{name}`)"),
+            USUAL_KERNEL => Text::default(),
+            name => statement!(catalogue::OF_KERNEL, name = name),
         };
-        let note = format!(
-            "what is measured in a guest is modelled: Linux {}{which} on modelled disks, in their \
-            time",
-            kernel.version()
-        );
-        folder::add_note(self.opener.folder, &note.into())?;
+        let version = kernel.version();
+        let note = statement!(catalogue::GUEST_IS_MODELLED, version = version, which = which);
+        folder::add_note(self.opener.folder, &note)?;
         let is_first = self.kernels.is_empty();
         self.kernels.insert(name.to_owned(), kernel.clone());
         if is_first {
@@ -168,12 +165,8 @@ impl<'a> Resources<'a> {
         let stated = cells.iter().filter_map(|cell| cell.axes.processor.value());
         let stated: BTreeSet<String> = stated.map(ToString::to_string).collect();
         for processor in stated {
-            let note = format!(
-                "modelled processor: a request and its bytes are stated to cost {processor} in the \
-                guest, and all else that it computes nothing: the rate of what a cache answers is \
-                this assumption"
-            );
-            folder::add_note(self.opener.folder, &note.into())?;
+            let note = statement!(catalogue::PROCESSOR_IS_STATED, processor = processor);
+            folder::add_note(self.opener.folder, &note)?;
         }
         Ok(())
     }
@@ -181,7 +174,13 @@ impl<'a> Resources<'a> {
     /// What is to be known of every trial of a visit in real time.
     pub(super) fn notes(&self, cell: &Cell, of_stack: &[Text]) -> Vec<Doubt> {
         let own = format!("{}/", self.opener.own_members().display());
-        let note = |text: &Text| Doubt::Note { text: text.english().replace(&own, "") };
+        // What names the run's own files is the same wherever the run lies.
+        let note = |text: &Text| match text.english() {
+            english if english.contains(&own) => {
+                Doubt::Note { text: english.replace(&own, "").into() }
+            }
+            _ => Doubt::Note { text: text.clone() },
+        };
         let mut notes: Vec<Doubt> = of_stack.iter().map(note).collect();
         if cell.record.modelled {
             notes.push(Doubt::PacedModel);

@@ -23,7 +23,7 @@ use bench::suite::{
 use block::{Channel, Device, Error, ErrorKind, Extents, Info, Node, Reactor, Traffic};
 use results::{Clock, Doubt, MemberTraffic, Plan};
 use stack::{BuildContext, OpenFiles, Stack};
-use words::statement;
+use words::{Text, statement};
 
 use super::audit_ratios;
 use super::limit;
@@ -77,7 +77,7 @@ impl OpenedTarget<'_> {
     }
 
     /// A member of an array that has failed since it was opened, and why.
-    fn lost(&self) -> Option<String> {
+    fn lost(&self) -> Option<Text> {
         let (name, cause) = match self {
             OpenedTarget::Device(stack) => {
                 let of_array = |array: &RunningArray| {
@@ -89,8 +89,7 @@ impl OpenedTarget<'_> {
             OpenedTarget::Folder(attached) => attached.lost()?,
             OpenedTarget::Existing(_) => return None,
         };
-        let cause = cause?.english();
-        Some(format!("{name}: it has failed while it was measured ({cause})"))
+        Some(statement!(catalogue::FAILED_WHILE_MEASURED, cause = cause?).at(name))
     }
 }
 
@@ -445,13 +444,11 @@ impl<'a, 'b, 'c> Recorder<'a, 'b, 'c> {
             }
             // Nothing else waits for its turn.
             Err(error) if cannot(&error) && visits.has_nothing_else() => Err(error.into()),
-            Err(error) if cannot(&error) => {
-                visits.skip(visit, group, &error.text().english(), observer)
-            }
+            Err(error) if cannot(&error) => visits.skip(visit, group, &Text::from(error), observer),
             Err(error) => Err(error.into()),
             Ok(()) if is_stopped => Err(VisitFailure::Stopped),
             Ok(()) if visits.is_spent() => Ok(()),
-            Ok(()) => visits.skip(visit, group, "the suite gave no such row", observer),
+            Ok(()) => visits.skip(visit, group, &catalogue::NO_SUCH_ROW.into(), observer),
         }
     }
 }

@@ -523,11 +523,11 @@ impl<'a> Visits<'a> {
         &mut self,
         visit: &Visit<'_>,
         group: &[usize],
-        reason: &str,
+        reason: &Text,
         observer: &mut dyn Observer,
     ) -> Result<(), VisitFailure> {
         for workload in self.missing(visit, group) {
-            let flags = vec![Doubt::NotMeasured { reason: reason.to_owned() }];
+            let flags = vec![Doubt::NotMeasured { reason: reason.clone() }];
             let found = WorkloadResult { flags, ..WorkloadResult::default() };
             self.trial_found(visit, workload, found, observer)?;
         }

@@ -2,6 +2,7 @@
 
 use host::Error;
 use results::{Doubt, MemberTraffic, Metrics};
+use words::Text;
 
 /// What came of a workload.
 #[derive(Clone, Debug, Default)]
@@ -10,7 +11,7 @@ pub(super) struct WorkloadResult {
     pub(super) members: Vec<MemberTraffic>,
     pub(super) flags: Vec<Doubt>,
     /// A member that has failed meanwhile, with why: these are figures of two arrays.
-    pub(super) lost: Option<String>,
+    pub(super) lost: Option<Text>,
 }
 
 /// Why a visit did not come to its end.

@@ -244,6 +244,7 @@ fn suites_run_in_folders_and_what_cannot_be_had_says_why() {
     assert!(
         run.notes
             .iter()
+            .map(words::Text::english)
             .any(|note| note.contains("not measured here") && note.contains("dax=always")),
         "{:?}",
         run.notes
@@ -263,8 +264,8 @@ fn a_plan_of_which_nothing_can_be_measured_here_is_refused_before_its_first_tria
 }
 
 /// Why a trial was not measured.
-fn why(trial: &Trial) -> &str {
-    trial.flags[0].why_not_measured().expect("it was not measured")
+fn why(trial: &Trial) -> String {
+    trial.flags[0].why_not_measured().expect("it was not measured").english()
 }
 
 /// Sets the flag at the first trial that was measured.

@@ -184,7 +184,7 @@ fn a_run_records_every_trial_in_its_order_and_leaves_nothing_behind() {
         run.plan.configurations.iter().filter(is_over_files).map(|one| &one.id).collect::<Vec<_>>()
     );
     assert!(run.host.one_disk.iter().all(|one| !one.on.is_empty()));
-    assert_eq!(run.notes, Vec::<String>::new());
+    assert_eq!(run.notes, []);
     assert_eq!(lab::read(&place.run()).unwrap(), *run);
 }
 
@@ -537,7 +537,7 @@ fn a_torn_last_line_is_dropped_noted_and_run_again() {
     assert_eq!((read.trials.len(), read.notes.len()), (80, 1));
     let resumed = place.resume().unwrap();
     assert_eq!(set(&resumed.run.trials), expected(&resumed.run.plan));
-    assert!(resumed.run.notes[0].contains("torn last line"), "{:?}", resumed.run.notes);
+    assert!(resumed.run.notes[0].english().contains("torn last line"), "{:?}", resumed.run.notes);
 }
 
 /// A small file system in memory, gone at the end.
@@ -754,11 +754,17 @@ fn a_run_does_not_go_on_with_an_edited_plan() {
             .unwrap()
             .notes
             .iter()
-            .any(|note| note.contains("was edited after the run had begun"))
+            .any(|note| note.english().contains("was edited after the run had begun"))
     );
 
     fs::write(&resolved, before).unwrap();
-    assert!(!lab::read(&place.run()).unwrap().notes.iter().any(|note| note.contains("was edited")));
+    assert!(
+        !lab::read(&place.run())
+            .unwrap()
+            .notes
+            .iter()
+            .any(|note| note.english().contains("was edited"))
+    );
     let said = place.run().join("plan.toml");
     fs::write(&said, fs::read_to_string(&said).unwrap().replace("blocks = 3", "blocks = 4"))
         .unwrap();
@@ -768,7 +774,8 @@ fn a_run_does_not_go_on_with_an_edited_plan() {
         .notes
         .iter()
         .filter(|note| {
-            note.contains("plan.toml was edited after the run had begun; the run goes on with")
+            note.english()
+                .contains("plan.toml was edited after the run had begun; the run goes on with")
         })
         .count();
     assert_eq!(notes, 1, "{:?}", run.notes);
@@ -1083,7 +1090,8 @@ fn a_run_ends_when_its_budget_is_spent() {
         assert_eq!(outcome.ended, RunEnd::Complete);
         let run = outcome.run;
         assert!(run.trials.len() < 27, "{budget}");
-        assert!(run.notes[0].contains("stopped at its budget") && run.notes[0].contains(says));
+        let note = run.notes[0].english();
+        assert!(note.contains("stopped at its budget") && note.contains(says), "{note}");
         let analysis = results::analyse(&run);
         assert_eq!((analysis.trials_finished, analysis.trials_planned), (run.trials.len(), 27));
         place.assert_nothing_left_behind();

@@ -113,7 +113,7 @@ fn modelled_shards_joined_are_the_run_of_one_machine_to_the_byte() {
         let joined = format!("joined {count}");
         let merged = merge(&shards, &place.at(&joined)).unwrap();
         assert_eq!((merged.run.trials.len(), merged.machines), (60, 1));
-        assert_eq!(merged.run.notes, [""; 0]);
+        assert_eq!(merged.run.notes, []);
         for name in ["trials.jsonl", "plan.toml", "plan.resolved.json"] {
             assert!(place.file("whole", name) == place.file(&joined, name), "{count} {name}");
         }
@@ -141,7 +141,11 @@ fn measured_blocks_stay_together() {
     assert_eq!((merged.run.trials.len(), merged.machines), (18, 2));
     let note = "measured on 2 machines, each block on one of them, so that what is compared was \
         measured on the same machine; what is claimed holds for these machines only";
-    assert!(merged.run.notes.iter().any(|one| one.ends_with(note)), "{:?}", merged.run.notes);
+    assert!(
+        merged.run.notes.iter().any(|one| one.english().ends_with(note)),
+        "{:?}",
+        merged.run.notes
+    );
 }
 
 /// "For measured plans the host is the outer level […] claims say over how many hosts they hold,
@@ -166,7 +170,11 @@ fn what_is_claimed_of_four_machines_and_more_is_drawn_over_them() {
     assert_eq!([0, 1, 2, 3, 4, 5].map(of_block), [0, 1, 2, 3, 3, 0]);
     let note = "each machine has one say, the mean of its blocks, so what is claimed is drawn over \
         4 machines";
-    assert!(merged.run.notes.iter().any(|one| one.ends_with(note)), "{:?}", merged.run.notes);
+    assert!(
+        merged.run.notes.iter().any(|one| one.english().ends_with(note)),
+        "{:?}",
+        merged.run.notes
+    );
     let pairs = |run: &results::Run| -> Vec<usize> {
         let analysis = results::analyse(run);
         let cells = analysis.comparisons.iter().flat_map(|one| &one.cells);
@@ -179,7 +187,11 @@ fn what_is_claimed_of_four_machines_and_more_is_drawn_over_them() {
     // Of three it is said that they alone are meant, and each block counts.
     let merged = on_machines(["a", "b", "c", "c", "c"], "three");
     let note = "what is claimed holds for these machines only";
-    assert!(merged.run.notes.iter().any(|one| one.ends_with(note)), "{:?}", merged.run.notes);
+    assert!(
+        merged.run.notes.iter().any(|one| one.english().ends_with(note)),
+        "{:?}",
+        merged.run.notes
+    );
     assert!(pairs(&merged.run).iter().all(|pairs| *pairs == 9));
 }
 

@@ -50,7 +50,7 @@ fn poisoned(hostile: &str) -> Run {
         plan: serde_json::from_value(read("plan")).unwrap(),
         host: serde_json::from_value(read("host")).unwrap(),
         trials: serde_json::from_value(read("trials")).unwrap(),
-        notes: run.notes.iter().map(|note| format!("{hostile}{note}{hostile}")).collect(),
+        notes: run.notes.iter().map(|note| format!("{hostile}{note}{hostile}").into()).collect(),
         steps: Vec::new(),
     }
 }

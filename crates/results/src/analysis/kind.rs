@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use words::{Text, statement};
+
+use crate::catalogue;
 use crate::claim::{
     self, Answer, Claim, ErrorScope, Estimate, Family, LEVEL, PAIRS_MIN, Pool, Quantiles, Question,
     RepeatDesign, Sample,
@@ -536,7 +539,7 @@ impl<'a> KindClaims<'a> {
 /// How the members stand to what the plan demands.
 struct Terms {
     /// What keeps a place from being taken: what the plan knew, or a bound that its figures pass.
-    ruled_out: BTreeMap<usize, String>,
+    ruled_out: BTreeMap<usize, Text>,
     /// Bounds that a place holds, and not surely.
     doubtful: BTreeMap<usize, Vec<Reservation>>,
 }
@@ -559,8 +562,12 @@ impl Terms {
             for held in bounds::held(table, *member, tail, &mut quantiles) {
                 let workload = &plan.workloads[held.workload].name;
                 if !held.holds() {
-                    let chance = if held.surely_fails() { "" } else { ", which may be chance" };
-                    let reason = format!("not {} in {workload}{chance}", held.bound.text);
+                    let message = match held.surely_fails() {
+                        true => catalogue::DOES_NOT_HOLD,
+                        false => catalogue::MAY_NOT_HOLD,
+                    };
+                    let bound = &held.bound.text;
+                    let reason = statement!(message, bound = bound, workload = workload);
                     terms.ruled_out.entry(place).or_insert(reason);
                 } else if !held.surely_holds() {
                     let figure = |ratio: f64| ratio * held.bound.below;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use words::Text;
 
 use super::verdict::{Cost, Loss, Tie, Verdict};
 use super::{Autocorrelation, ByOrder, CarryOver, JointPart};
@@ -12,6 +13,9 @@ use crate::doubt::{Doubt, Silence};
 use crate::safety::Safety;
 use crate::statistics::Interval;
 use crate::types::{Group, SharedDisk, Survival};
+
+words::with_parts!(text_parts: Text, "text", "text_parts");
+words::with_parts!(reason_parts: Text, "reason", "reason_parts");
 
 /// Everything the reports say, as values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -341,7 +345,8 @@ pub enum Reservation {
         /// Its identity.
         configuration: String,
         /// What it fails.
-        reason: String,
+        #[serde(flatten, serialize_with = "reason_parts::serialize")]
+        reason: Text,
     },
     /// What is taken meets a bound of the plan, and not surely.
     MayNotHold {
@@ -407,8 +412,9 @@ pub struct MachineStep {
 pub enum Warning {
     /// Something that happened to the run, as the lab wrote it.
     Note {
-        /// In words.
-        text: String,
+        /// What it was.
+        #[serde(flatten, serialize_with = "text_parts::serialize")]
+        text: Text,
     },
     /// Not all trials of the plan are there.
     Incomplete {

@@ -14,12 +14,16 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use words::{Text, statement};
 
+use crate::catalogue;
 use crate::doubt::Doubt;
 use crate::shared::Metrics;
 use crate::types::{Configuration, Group, Plan, Run, Terms, Trial, Workload, settings_text};
 
 pub use crate::grade::{Grade, LeastGrade};
+
+words::with_parts!(unmeasured_parts: Option<Text>, "unmeasured", "unmeasured_parts");
 
 /// The most states in a hundred that `count` of `all` leave possible, exactly, at 95 %.
 #[must_use]
@@ -232,8 +236,12 @@ pub struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hunt: Option<PullTotals>,
     /// Why trials have no figures, the first reason; none where all have.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unmeasured: Option<String>,
+    #[serde(
+        flatten,
+        serialize_with = "unmeasured_parts::serialize",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub unmeasured: Option<Text>,
 }
 
 /// What pulls come to.
@@ -281,17 +289,22 @@ pub struct Safety {
 
 impl Safety {
     /// Why the configuration may not be taken, if it may not.
-    fn reason_against(&self, least: &LeastGrade) -> Option<String> {
+    fn reason_against(&self, least: &LeastGrade) -> Option<Text> {
         let text = &least.text;
         let unmeasured = self.rows.iter().find(|row| row.whole.is_none());
         match (&self.whole, unmeasured) {
-            (Some(whole), _) if whole.grade > least.grade => Some(format!(
-                "{text} is asked for: grade {} in {} pulls",
-                whole.grade, whole.tally.pulls
-            )),
+            (Some(whole), _) if whole.grade > least.grade => {
+                let (grade, pulls) = (whole.grade.to_string(), whole.tally.pulls);
+                Some(statement!(
+                    catalogue::GRADE_TOO_LOW,
+                    asked = text,
+                    grade = grade,
+                    pulls = pulls
+                ))
+            }
             (_, Some(row)) => {
-                let why = row.unmeasured.as_deref().unwrap_or("there is no trial yet");
-                Some(format!("{text} is asked for, and no grade was measured: {why}"))
+                let why = row.unmeasured.clone().unwrap_or_else(|| catalogue::NO_TRIAL_YET.into());
+                Some(statement!(catalogue::NO_GRADE_MEASURED, asked = text, why = why))
             }
             _ => None,
         }
@@ -349,7 +362,8 @@ fn row<'a>(workload: &Workload, trials: impl Iterator<Item = &'a Trial>) -> Row 
             }
             None if row.unmeasured.is_none() => {
                 let reason = trial.flags.iter().find_map(Doubt::why_not_measured);
-                row.unmeasured = Some(reason.unwrap_or("it has no figures").to_owned());
+                let none = || catalogue::NO_FIGURES.into();
+                row.unmeasured = Some(reason.cloned().unwrap_or_else(none));
             }
             None => (),
         }

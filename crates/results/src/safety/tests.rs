@@ -208,7 +208,7 @@ fn what_is_below_the_grade_is_not_taken_and_what_has_none_neither() {
             .reservations
             .iter()
             .filter_map(|one| match one {
-                crate::analysis::Reservation::RuledOut { reason, .. } => Some(reason.clone()),
+                crate::analysis::Reservation::RuledOut { reason, .. } => Some(reason.english()),
                 _ => None,
             })
             .collect();
@@ -227,7 +227,7 @@ fn what_is_below_the_grade_is_not_taken_and_what_has_none_neither() {
     run.plan.terms.grade = least(Grade::B);
     for trial in run.trials.iter_mut().filter(|trial| trial.workload == "pull fsync") {
         trial.metrics.clear();
-        trial.flags = vec![Doubt::NotMeasured { reason: "only root may mount".to_owned() }];
+        trial.flags = vec![Doubt::NotMeasured { reason: "only root may mount".into() }];
     }
     let (take, reasons) = taken(&run);
     assert_eq!(take, None);

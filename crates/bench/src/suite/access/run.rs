@@ -8,13 +8,14 @@ use block::{Clock, Device, Error, ErrorKind, Reactor, Traffic};
 use reactor::{Random, derive_seed};
 use results::Doubt;
 use results::doubt::UnverifiedReason;
+use words::{Text, statement};
 
 use super::content::{BLOCK_BYTES, BlockContents, StampedPart};
 use super::{AccessKind, Options, Order, Row, Verify};
 use crate::load::{
     self, Access, Bounds, Content, Direction, Hooks, Load, Requests, Sample, UnverifiedContent,
 };
-use crate::suite::{AfterPhase, Phase, Session, WorkDone, rounds, steps};
+use crate::suite::{AfterPhase, Phase, Session, WorkDone, catalogue, rounds, steps};
 
 /// A way to the target.
 #[derive(Clone, Copy)]
@@ -133,28 +134,24 @@ pub fn run(
 }
 
 /// Why a row cannot run on a device, if it cannot.
-fn impossible(device: &dyn Device, row: &Row, options: &Options) -> Option<String> {
+fn impossible(device: &dyn Device, row: &Row, options: &Options) -> Option<Text> {
     let info = device.info();
     if row.way.writes() && info.read_only {
-        return Some("it writes, and the target is read-only".to_owned());
+        return Some(catalogue::WRITES_TO_READ_ONLY_TARGET.into());
     }
     if !row.request_bytes.is_multiple_of(info.block_bytes) {
-        return Some(format!(
-            "its requests are not whole blocks of {} bytes, as the target needs them",
-            info.block_bytes
-        ));
+        return Some(statement!(catalogue::NO_WHOLE_BLOCKS, bytes = info.block_bytes));
     }
     if row.request_bytes > info.max_request_bytes {
-        return Some(format!(
-            "the target takes at most {} bytes in one request",
-            info.max_request_bytes
-        ));
+        let most = info.max_request_bytes;
+        return Some(statement!(catalogue::TARGET_TAKES_SHORTER, bytes = most));
     }
     let part = options.size_bytes / u64::from(row.threads);
     if part < u64::from(row.request_bytes) {
-        return Some(format!(
-            "{} threads have no room for their requests in {} bytes",
-            row.threads, options.size_bytes
+        return Some(statement!(
+            catalogue::NO_ROOM_FOR_THREADS,
+            threads = row.threads,
+            bytes = options.size_bytes
         ));
     }
     None

@@ -17,6 +17,7 @@ use super::changes::Changes;
 use super::options::Style;
 use super::work::{Tally, Worker};
 use crate::pattern::{self, SECTOR_BYTES};
+use crate::suite::catalogue;
 
 const NAME: &str = "bonnie";
 /// bonnie++ 1.03 divides its data into files of this size.
@@ -334,12 +335,9 @@ fn characters(worker: &Worker<'_>, writes: bool) -> (Pass, bool) {
     (Pass { length: length.min(worker.options.size_bytes), step, fills: writes, writes }, buffered)
 }
 
-const NO_SINGLE_BYTES: &str =
-    "direct I/O moves whole blocks: characters went through a buffer of 4096 bytes";
-
 fn noted(worker: &Worker<'_>, tally: Tally) -> Tally {
     let impossible = worker.options.direct && worker.options.style == Style::New;
-    Tally { note: impossible.then_some(NO_SINGLE_BYTES), ..tally }
+    Tally { note: impossible.then_some(catalogue::NO_SINGLE_BYTES), ..tally }
 }
 
 /// The phase "character write".

@@ -11,6 +11,7 @@ use std::time::Duration;
 use block::{Error, Reactor, Time, Traffic};
 use reactor::derive_seed;
 use results::Doubt;
+use words::Message;
 
 use super::changes::Changes;
 use super::options::Options;
@@ -44,7 +45,7 @@ pub(super) struct Tally {
     /// What making it durable took then.
     pub(super) flush: Option<Duration>,
     pub(super) latency: Latency,
-    pub(super) note: Option<&'static str>,
+    pub(super) note: Option<Message>,
 }
 
 impl Tally {
@@ -109,11 +110,7 @@ impl Tally {
             sides: None,
             service: None,
             told: None,
-            notes: self
-                .note
-                .map(|note| Doubt::Note { text: note.to_owned() })
-                .into_iter()
-                .collect(),
+            notes: self.note.map(|note| Doubt::Note { text: note.into() }).into_iter().collect(),
         }
     }
 }

@@ -275,7 +275,7 @@ impl Commands<'_> {
         if self.settings.switch("drop_caches")
             && let Err(error) = std::fs::write(DROP_CACHES, "3")
         {
-            notes.push(Doubt::CacheNotEmptied { reason: format!("{DROP_CACHES}: {error}") });
+            notes.push(Doubt::CacheNotEmptied { reason: block::io_text(&error).at(DROP_CACHES) });
         }
         session.measure_together(&phases(self.wanted), run, |session| {
             self.measured(place, session).map(|done| {

@@ -8,6 +8,7 @@ use results::{BetterDirection, Group};
 use super::{AccessKind, Data, NAME, Options, Order, Profile, RUNS_MAX, Row, Verify};
 use crate::load::Hooks;
 use crate::suite::access::{View, prepare, read_back, run};
+use crate::suite::catalogue;
 use crate::suite::folder::{Needs, WorkFolder};
 use crate::suite::rounds::{self, STEADY};
 use crate::suite::{
@@ -252,7 +253,7 @@ fn rows(
             let phase = phase(&row, *buffered);
             match device {
                 Some(device) => there.push((View { buffered: *buffered, device: *device }, phase)),
-                None => session.skip(&phase, 1, "a raw target has no page cache of a file system"),
+                None => session.skip(&phase, 1, catalogue::RAW_HAS_NO_CACHE),
             }
         }
         if session.stopped()

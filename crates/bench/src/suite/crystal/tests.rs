@@ -371,8 +371,11 @@ fn a_row_that_the_target_cannot_do_says_why() {
     bench.memory = Memory::new(4 << 20).with(|info| info.max_request_bytes = 64 << 10);
     let row = bench.row("SEQ1M Q8T1 read");
     let (_, rows) = bench.run(&row).expect("no error");
-    let reasons: Vec<_> = rows.iter().filter_map(|row| row.document().skipped).collect();
-    assert_eq!(reasons, ["the target takes at most 65536 bytes in one request"; 2]);
+    let reasons = rows.iter().filter_map(|row| Some(row.document().skipped?.english()));
+    assert_eq!(
+        reasons.collect::<Vec<_>>(),
+        ["the target takes at most 65536 bytes in one request"; 2]
+    );
 }
 
 #[test]

@@ -353,7 +353,7 @@ fn open_loops(
     {
         let phase = series.open(share);
         let Some(most) = most.filter(|most| *most > 0.0) else {
-            session.skip(&phase, run, "the curve has no rate to take a share of");
+            session.skip(&phase, run, catalogue::NO_RATE_OF_CURVE);
             continue;
         };
         let load = OpenLoad {

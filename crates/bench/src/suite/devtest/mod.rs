@@ -39,12 +39,14 @@ use reactor::derive_seed;
 use results::doubt::UnverifiedReason;
 use results::{BetterDirection, Doubt, Group};
 use serde::{Serialize, Serializer};
+use words::{Text, statement};
 
 use crate::known::{VerifiedContent, WriteLedger, joined};
 use crate::load::{
     self, Access, Content, Direction, Hooks, Load, Mixed, Mixture, Requests, Sample, Sequential,
     Syncs, Uniform, UnverifiedContent,
 };
+use crate::suite::catalogue;
 
 use super::{rounds, steps};
 
@@ -224,34 +226,26 @@ impl Test {
     }
 
     /// Why it cannot run on a device, if it cannot.
-    pub(super) fn impossible(&self, info: &Info, settings: &Settings) -> Option<String> {
+    pub(super) fn impossible(&self, info: &Info, settings: &Settings) -> Option<Text> {
         if self.writes() && settings.read_only {
-            return Some("it writes, and only reading was asked for".to_owned());
+            return Some(catalogue::WRITES_NOT_ASKED.into());
         }
         if self.writes() && info.read_only {
-            return Some("it writes, and the device is read-only".to_owned());
+            return Some(catalogue::WRITES_TO_READ_ONLY.into());
         }
         let longest = match self.request_bytes {
             RequestBytes::Fixed(bytes) if !bytes.is_multiple_of(info.block_bytes) => {
-                return Some(format!(
-                    "not possible on this device: its block is {} bytes",
-                    info.block_bytes
-                ));
+                return Some(statement!(catalogue::BLOCK_IS_LARGER, bytes = info.block_bytes));
             }
             RequestBytes::Fixed(bytes) => bytes,
             RequestBytes::Range(_, to) => to.next_multiple_of(info.block_bytes),
         };
         if longest > info.max_request_bytes {
-            return Some(format!(
-                "not possible on this device: it takes at most {} bytes in one request",
-                info.max_request_bytes
-            ));
+            let most = info.max_request_bytes;
+            return Some(statement!(catalogue::REQUESTS_ARE_SHORTER, bytes = most));
         }
         if u64::from(longest) > info.size_bytes / 2 {
-            return Some(format!(
-                "not possible on this device: it has only {} bytes",
-                info.size_bytes
-            ));
+            return Some(statement!(catalogue::DEVICE_HAS_ONLY, bytes = info.size_bytes));
         }
         None
     }
@@ -522,7 +516,7 @@ pub enum Outcome {
     /// It was measured.
     Measured(Box<TestFigures>),
     /// It was not run, for this reason.
-    Skipped(String),
+    Skipped(Text),
     /// The caller stopped it: there is no figure.
     Stopped,
 }

@@ -233,9 +233,7 @@ fn measure(
         writes: settings.count("writes"),
     })?;
     if info.read_only && writes(&recording) {
-        let reason = "it writes, and the target is read-only; operations = \"reads\" replays \
-            what it reads";
-        session.skip(&phase, 1, reason);
+        session.skip(&phase, 1, catalogue::REPLAY_WOULD_WRITE);
         return Ok(());
     }
     let rule = match settings.text("fit") {

@@ -231,7 +231,7 @@ fn defaults_in_plans_are_what_is_said_of_them() {
                     continue;
                 }
                 let setting = suite.setting(name).unwrap();
-                let words = setting.default_words();
+                let words = setting.default_words().english();
                 let parts: Vec<&str> = words.split("; ").collect();
                 let of = |ending: &str| parts.iter().find_map(|part| part.strip_suffix(ending));
                 let said = of(" in a plan")

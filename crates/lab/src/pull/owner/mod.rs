@@ -20,6 +20,9 @@ use std::path::Path;
 use confine::Confinement;
 use export::tool;
 use serde::Serialize;
+use words::{Message, filled, say};
+
+use super::catalogue;
 
 /// What a block is for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -101,6 +104,28 @@ pub enum JournalBlock {
     Content,
 }
 
+impl ArrayPart {
+    fn message(self) -> Message {
+        match self {
+            ArrayPart::Superblock => catalogue::ARRAY_SUPERBLOCK,
+            ArrayPart::BitmapOrLog => catalogue::ARRAY_BITMAP,
+            ArrayPart::Parity => catalogue::ARRAY_PARITY,
+        }
+    }
+}
+
+impl JournalBlock {
+    fn message(self) -> Message {
+        match self {
+            JournalBlock::Descriptor => catalogue::JOURNAL_DESCRIPTOR,
+            JournalBlock::Commit => catalogue::JOURNAL_COMMIT,
+            JournalBlock::Superblock => catalogue::JOURNAL_SUPERBLOCK,
+            JournalBlock::Revoke => catalogue::JOURNAL_REVOKE,
+            JournalBlock::Content => catalogue::JOURNAL_CONTENT,
+        }
+    }
+}
+
 impl Owner {
     /// Whether it says which file or folder it is about.
     pub(super) fn is_named(&self) -> bool {
@@ -115,41 +140,33 @@ impl Owner {
 impl fmt::Display for Owner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Owner::Superblock => f.write_str("superblock"),
-            Owner::GroupDescriptors => f.write_str("group descriptors"),
-            Owner::Bitmap => f.write_str("bitmap of blocks or inodes"),
+            Owner::Superblock => f.write_str(catalogue::OWNER_SUPERBLOCK.template()),
+            Owner::GroupDescriptors => f.write_str(catalogue::OWNER_DESCRIPTORS.template()),
+            Owner::Bitmap => f.write_str(catalogue::OWNER_BITMAP.template()),
             Owner::Inodes { first, last, paths } => {
-                write!(f, "inodes {first} to {last}")?;
+                f.write_str(&say!(catalogue::OWNER_INODES, first = first, last = last))?;
                 write_paths(f, paths)
             }
             Owner::Part { name, paths } => {
-                write!(f, "{name} of the file system itself")?;
+                f.write_str(&say!(catalogue::OWNER_PART, name = name))?;
                 write_paths(f, paths)
             }
-            Owner::Journal { block } => f.write_str(match block {
-                JournalBlock::Descriptor => "journal: what a transaction holds",
-                JournalBlock::Commit => "journal: the end of a transaction",
-                JournalBlock::Superblock => "journal: its superblock",
-                JournalBlock::Revoke => "journal: what is not to be replayed",
-                JournalBlock::Content => "journal: content of a transaction",
-            }),
+            Owner::Journal { block } => f.write_str(block.message().template()),
             Owner::File { inode, path, offset, is_folder } => {
-                f.write_str(if *is_folder { "folder " } else { "file " })?;
-                match path {
-                    Some(path) => f.write_str(path)?,
-                    None => write!(f, "without a name (inode {inode})")?,
-                }
-                match offset {
-                    Some(offset) => write!(f, " at {offset}"),
-                    None => f.write_str(", where its blocks are"),
-                }
+                let path = path.clone();
+                let path = path.unwrap_or_else(|| say!(catalogue::WITHOUT_NAME, inode = inode));
+                let kind = match is_folder {
+                    true => catalogue::OWNER_FOLDER,
+                    false => catalogue::OWNER_FILE,
+                };
+                f.write_str(&filled(kind, &[("path", &path)]))?;
+                f.write_str(&match offset {
+                    Some(offset) => say!(catalogue::AT_OFFSET, offset = offset),
+                    None => say!(catalogue::WHERE_ITS_BLOCKS_ARE),
+                })
             }
-            Owner::Array { part } => f.write_str(match part {
-                ArrayPart::Superblock => "superblock of the array",
-                ArrayPart::BitmapOrLog => "bitmap or log of the array",
-                ArrayPart::Parity => "parity of the array",
-            }),
-            Owner::Free => f.write_str("nobody's"),
+            Owner::Array { part } => f.write_str(part.message().template()),
+            Owner::Free => f.write_str(catalogue::OWNER_NOBODY.template()),
         }
     }
 }

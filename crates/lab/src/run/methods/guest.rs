@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use host::Error;
 use results::WorkTarget;
+use words::Text;
 
 use super::method::{GuestEnd, Method, RowGroup, VisitResult, Work};
 use crate::catalogue;
@@ -66,7 +67,7 @@ impl Method for InGuest {
             work.visits.has_taken(part);
             work.visits.trial_found(visit, workload, rows::median(&rows), work.observer)?;
         }
-        work.visits.skip(visit, group, "the suite gave no such row", work.observer)
+        work.visits.skip(visit, group, &catalogue::NO_SUCH_ROW.into(), work.observer)
     }
 }
 
@@ -112,7 +113,7 @@ fn boot(work: &mut Work<'_, '_, '_>, visit: &Visit<'_>) -> Result<(), Error> {
         limit::within(limit, visits.stop(), |halt| in_guest::run_all(&jobs, halt));
     let ends = rows.into_iter().map(|rows| match rows {
         Err(_) if is_over => GuestEnd::Over(limit::over(limit)),
-        Err(error) if in_guest::has_passed_bound(&error) => GuestEnd::Over(error.text().english()),
+        Err(error) if in_guest::has_passed_bound(&error) => GuestEnd::Over(Text::from(error)),
         rows => GuestEnd::Rows(rows),
     });
     work.booted.ended.extend(keys.into_iter().zip(ends));

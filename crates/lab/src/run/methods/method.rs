@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use reactor::Reactor;
 use results::Doubt;
+use words::Text;
 
 use crate::run::in_guest::GuestRows;
 use crate::run::lookahead::UnitReceiver;
@@ -27,7 +28,7 @@ pub(in crate::run) struct BootedGuests {
 pub(super) enum GuestEnd {
     Rows(GuestRows),
     /// It was ended because of the time that it took, with why.
-    Over(String),
+    Over(Text),
 }
 
 /// What a visit works with.

@@ -33,6 +33,7 @@ pub(super) use method::{BootedGuests, Work};
 use models::OnModels;
 pub(super) use models::units;
 use power_cuts::PowerCuts;
+use words::Text;
 
 /// Measures suites of a visit in one way.
 fn measure<M: Method>(
@@ -61,7 +62,7 @@ pub(super) fn is_on_models(cell: &Cell) -> bool {
 pub(super) fn visit(
     work: &mut Work<'_, '_, '_>,
     visit: &Visit<'_>,
-    unfit: Option<&str>,
+    unfit: Option<&Text>,
 ) -> Result<(), VisitFailure> {
     let groups = work.visits.parts(visit);
     let (ground, clock) = (visit.cell.record.ground, visit.cell.record.clock);
@@ -92,7 +93,7 @@ fn visit_file_system(
     work: &mut Work<'_, '_, '_>,
     visit: &Visit<'_>,
     groups: Vec<Vec<usize>>,
-    unfit: Option<&str>,
+    unfit: Option<&Text>,
 ) -> Result<(), VisitFailure> {
     let (pulled, measured): (Vec<_>, Vec<_>) =
         groups.into_iter().partition(|group| work.visits.is_pull(group));

@@ -34,7 +34,7 @@ impl Method for PowerCuts {
                 Ok(None) => return Err(VisitFailure::Stopped),
                 // No right to mount, no program that makes the file system, drives too small.
                 Err(error) => {
-                    work.visits.skip(visit, &[workload], &error.text().english(), work.observer)?;
+                    work.visits.skip(visit, &[workload], error.text(), work.observer)?;
                 }
             }
         }

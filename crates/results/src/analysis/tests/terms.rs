@@ -51,7 +51,7 @@ fn a_bound_is_held_against_where_a_figure_may_lie() {
                 Some("may not hold".to_owned())
             }
             Reservation::RuledOut { configuration, reason } if *configuration == fastest => {
-                Some(reason.clone())
+                Some(reason.english())
             }
             _ => None,
         });
