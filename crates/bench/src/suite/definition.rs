@@ -252,22 +252,28 @@ impl Setting {
     }
 
     /// Its value when nothing is said on the command line: `3s; 1min on the virtual clock`.
-    #[must_use]
-    pub fn default_on_clocks(&self) -> String {
+    fn default_on_clocks(&self) -> Text {
+        let default = self.default.to_string();
         match &self.default_modelled {
-            None => self.default.to_string(),
-            Some(modelled) => format!("{}; {modelled} on the virtual clock", self.default),
+            None => default.into(),
+            Some(modelled) => {
+                let modelled = modelled.to_string();
+                statement!(catalogue::DEFAULT_ON_CLOCKS, default = default, modelled = modelled)
+            }
         }
     }
 
     /// The same, and what it is in a plan: `5; 1 in a plan`.
     #[must_use]
-    pub fn default_words(&self) -> String {
-        let mut words = self.default_on_clocks();
-        if let Some(in_plans) = &self.default_in_plans {
-            words += &format!("; {in_plans} in a plan");
+    pub fn default_words(&self) -> Text {
+        let default = self.default_on_clocks();
+        match &self.default_in_plans {
+            None => default,
+            Some(in_plans) => {
+                let in_plans = in_plans.to_string();
+                statement!(catalogue::DEFAULT_IN_PLANS, default = default, in_plans = in_plans)
+            }
         }
-        words
     }
 }
 

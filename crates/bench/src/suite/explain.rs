@@ -22,12 +22,12 @@ pub fn targets(suite: &Suite) -> Text {
 
 /// A phase's figure, in words.
 #[must_use]
-pub fn figure(phase: &Phase) -> &'static str {
+pub fn figure(phase: &Phase) -> Text {
     match &*phase.metric {
-        "throughput_bytes_per_second" | "durable_throughput_bytes_per_second" => "bytes/s",
-        "io_per_second" | "durable_io_per_second" => "operations/s",
-        metric if metric.ends_with("_seconds") => "seconds",
-        _ => "a number",
+        "throughput_bytes_per_second" | "durable_throughput_bytes_per_second" => "bytes/s".into(),
+        "io_per_second" | "durable_io_per_second" => catalogue::OPERATIONS_FIGURE.into(),
+        metric if metric.ends_with("_seconds") => catalogue::SECONDS_FIGURE.into(),
+        _ => catalogue::NUMBER_FIGURE.into(),
     }
 }
 
@@ -59,7 +59,7 @@ pub fn markdown(suite: &Suite) -> String {
             vec![
                 phase.name.clone(),
                 phase.what.english().replace('|', "\\|"),
-                figure(phase).to_owned(),
+                figure(phase).english(),
             ]
         }),
     );
@@ -72,7 +72,7 @@ pub fn markdown(suite: &Suite) -> String {
                 vec![
                     format!("`{}`", setting.name),
                     takes(setting).english(),
-                    format!("`{}`", setting.default_words()),
+                    format!("`{}`", setting.default_words().english()),
                     setting.what.replace('|', "\\|"),
                 ]
             }),
@@ -87,7 +87,7 @@ pub fn text(suite: &Suite, width: usize) -> String {
     let mut text = format!(
         "{}\n\n{}\n",
         fold(&format!("{}: {}", suite.name, japanese::summary(suite)), "", width),
-        fold(suite.about.trim(), "", width)
+        fold(japanese::about(suite), "", width)
     );
     let runs_on = say!(catalogue::RUNS_ON, targets = targets(suite));
     let _ = write!(text, "\n{runs_on}\n\n{}\n", catalogue::PHASES.template());

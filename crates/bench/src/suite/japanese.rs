@@ -1,4 +1,5 @@
-//! What suites measure and what their keys mean, in Japanese, by what is said in English.
+//! What suites measure, what their users should know and what their keys mean, in Japanese, by what
+//! is said in English.
 
 use words::{Language, language};
 
@@ -8,6 +9,12 @@ use super::definition::{Setting, Suite};
 #[must_use]
 pub fn summary(suite: &Suite) -> &'static str {
     said(SUMMARIES, suite.summary)
+}
+
+/// What the users of a suite should know, in the reader's language.
+#[must_use]
+pub(super) fn about(suite: &Suite) -> &'static str {
+    said(ABOUTS, suite.about)
 }
 
 /// What a key of a suite means, in the reader's language.
@@ -68,6 +75,53 @@ const SUMMARIES: &[(&str, &str)] = &[
     (
         "A recording made again: the requests of real work, with their times and waits.",
         "記録の再現: 実際の作業の要求を、時刻と待ちとともに繰り返します。",
+    ),
+];
+
+const ABOUTS: &[(&str, &str)] = &[
+    (
+        "The raw-device test of 2004. One request is outstanding unless told otherwise; sequential tests ascend in a region at one end of the device; random places are multiples of the device's block. Before the tests, what they will read is filled with data that name their place. What a test reads is held against the last write by the mark in every 512 bytes, or by every byte (verify); what a test wrote is read back after it, and everything after the last test, outside any test's time, and every byte compared. Every test starts from a flushed, idle device.",
+        "2004 年のデバイステストです。特に指定しない限り、要求は 1 つずつ出します。順次のテストはデバイスの端の領域を昇順に進み、ランダムな位置はデバイスのブロックの倍数です。テストの前に、読む範囲をその位置を示すデータで埋めます。テストが読んだものは最後の書き込みと照合します(512 バイトごとの印、または全バイト。verify)。テストが書いたものはその後に、全体は最後のテストの後に、テストの時間外に読み直し、全バイトを比較します。どのテストも、フラッシュ済みで待機中のデバイスから始めます。",
+    ),
+    (
+        "A test file, or a device, is written once with data of its own in every 4 KiB. Then every row runs once to warm up and several times to be measured, direct and buffered in turn, so that what the cache does is a figure. The original prints the best of its runs; that is given, and beside it the median with its interval. What a row reads is held against what was written last, by the mark in the first 32 bytes of every 4 KiB or by every byte (verify); after the last row all of it is read back and every byte compared, outside any row's time. Every row that writes has two rates: acknowledged, when its calls had returned, and durable, to the end of the flush that follows. On a raw target there are only direct rows.",
+        "テストファイルまたはデバイスの 4 KiB ごとに異なるデータを 1 度書きます。その後、各行は準備に 1 回、測定に数回、ページキャッシュを通さない場合と通す場合を交互に行うため、キャッシュの効果が数値になります。元のプログラムは最良の回を表示します。ここではその値と、中央値と区間を並べます。各行が読んだものは最後に書いたものと照合します(4 KiB ごとの先頭 32 バイト、または全バイト。verify)。最後の行の後、行の時間外に全体を読み直し、全バイトを比較します。書き込む行には 2 つの速度があります。応答まで(呼び出しが戻るまで)と、永続化まで(続くフラッシュの終わりまで)です。デバイスやスタックでは、ページキャッシュを通さない行だけです。",
+    ),
+    (
+        "The same system calls on the same amounts as bonnie++ 1.03 (style 1.03) or 2.00 (style 2.00), phase by phase. Version 2.00 syncs each file before it closes it and the file system after each phase that makes or deletes files, inside the time; version 1.03 does so only with sync. Whatever the style, what was written is synced at the end of a phase, so that there is a durable rate beside the acknowledged one. Beyond the originals: copies at the same time really are; direct I/O holds for every phase; data are incompressible and different in every block unless data is bonnie; every byte that is read, of the large file and of small ones with content, is compared with what was written, inside the time; a phase that is over too soon is repeated, so that no rate is left blank. As lines of CSV (report RUN --bonnie-csv) style 2.00 has the 50 fields that bon_csv2html and bon_csv2txt of bonnie++ 2.00a read; style 1.03 has the 27 of its time, which these two refuse whoever wrote them: they expect 1.98, the version of the format, in the first field.",
+        "bonnie++ 1.03(style 1.03)または 2.00(style 2.00)と同じシステムコールを、同じ量で、フェーズごとに行います。2.00 は、時間内に、各ファイルを閉じる前にファイルを、ファイルを作るか消す各フェーズの後にファイルシステムを同期します。1.03 は sync を指定したときだけ同期します。どの style でも、書いたものはフェーズの終わりに同期するため、応答までの速度のほかに永続化までの速度があります。元のプログラムとの違い: 並行する各組は本当に同時に動きます。ダイレクト I/O はすべてのフェーズに効きます。データは圧縮できず、ブロックごとに異なります(data が bonnie の場合を除く)。読んだ全バイトを、大きなファイルも内容のある小さなファイルも、時間内に書いたものと比較します。早く終わりすぎたフェーズは繰り返すため、速度が空欄になりません。CSV の行(report RUN --bonnie-csv)は、style 2.00 では bonnie++ 2.00a の bon_csv2html と bon_csv2txt が読む 50 項目です。style 1.03 では当時の 27 項目で、どのプログラムが書いたものでも、この 2 つのプログラムは受け付けません。先頭の項目に形式のバージョン 1.98 を求めるためです。",
+    ),
+    (
+        "The job file is taken as it is, but for {dir} or {device} in it, where the target's path is put, and group_reporting, which is on. Jobs that name no file work in a fresh folder of the target, or on the device, and files that they name begin with {dir}/. What would reach anything else is refused with its line: other paths, commands, logs, engines with a place or a program of their own, variables of the environment. Groups end where fio waits (stonewall); a row has the name of its group's first job. Files are laid out before the first row. Figures are fio's own; the durable rate counts the time that writing everything out takes afterwards. fio has to be installed. With `clients` the jobs run on each of these machines, all at the same time, where `fio --server` has to run with the version of this machine, and the target to be reached by the same path (a shared file system); the rates of all are added, and how long the first and the last of them took is said. There is no durable rate then: what a client still holds is its own business (end_fsync=1 in the job).",
+        "ジョブファイルはそのまま使います。ただし {dir} と {device} には対象のパスが入り、group_reporting は有効になります。ファイル名のないジョブは対象の新しいフォルダーまたはデバイス上で動き、ファイル名は {dir}/ で始めます。ほかの場所に及ぶもの(ほかのパス、コマンド、ログ、独自の場所やプログラムを使う ioengine、環境変数)は、その行を示して拒否します。グループは fio が待つ所(stonewall)で終わり、行の名前はグループの最初のジョブの名前です。ファイルは最初の行の前に用意します。数値は fio のもので、永続化までの速度は、その後すべてを書き出す時間も含めます。fio のインストールが必要です。`clients` を指定すると、ジョブはこれらのマシンで同時に動きます。各マシンでは、このマシンと同じバージョンの `fio --server` が動き、対象に同じパスで届く必要があります(共有ファイルシステム)。速度は合計し、最初と最後のマシンの所要時間も示します。その場合、永続化までの速度はありません。クライアントに残っているものは管理できないためです(ジョブに end_fsync=1)。",
+    ),
+    (
+        "The command is run by sh, with numbers as in C (LC_ALL=C), and works in a fresh folder of the target, whose path is {dir}, or on the device {device}. It is ready when the command has ended, and durable when the file system has written everything out. A command that ends with another status than 0 is an error that shows its last lines, and no figure; what it leaves running is ended. Without `figures` the row is its wall time; with them each is a row: pgbench, sysbench, dd, rsync or fio (its JSON) for what these print, or a line such as `commit_seconds in ms regex average = ([0-9.]+)` or `mail_per_second json $.jobs[0].rate`. Names end in their base unit; of several matches the last one counts. Which bytes a command asked for cannot be told from outside, so the audit judges the machine and not whether a cache answered: use `drop_caches`, or a command that says what it did past the cache.",
+        "コマンドは sh で実行します。数値は C と同じ書式(LC_ALL=C)で、対象の新しいフォルダー {dir} の中、またはデバイス {device} 上で動きます。コマンドの終了で「完了」、ファイルシステムがすべてを書き出した時点で「永続化」です。終了ステータスが 0 でないコマンドは、最後の行を示すエラーになり、数値はありません。残ったプロセスは終了させます。`figures` がなければ行は所要時間です。あれば各数値が行になります: pgbench、sysbench、dd、rsync、fio(その JSON)が表示するもの、または `commit_seconds in ms regex average = ([0-9.]+)` や `mail_per_second json $.jobs[0].rate` のような行。名前は基本の単位で終わり、複数一致すれば最後のものを使います。コマンドが何バイトを要求したかは外から分からないため、監査はマシンだけを判定し、キャッシュが応えたかどうかは判定しません。`drop_caches` を使うか、ページキャッシュを通さない量を出力するコマンドを使ってください。",
+    ),
+    (
+        "Reads of 2 MiB, one at a time. Nothing is written to a device; in a folder a file is written first. The original runs once; here each test is run six times, the fewest with which the median has an interval.",
+        "2 MiB ずつ、1 つずつ読みます。デバイスには何も書きません。フォルダーでは先にファイルを 1 つ書きます。元のプログラムは 1 回ですが、ここでは各テストを 6 回行います。中央値の区間が求まる最小の回数です。",
+    ),
+    (
+        "One row, made of what the keys say: read = 70, sizes = 4KiB, depth = 16 are reads and writes of 4 KiB at random places, 70 to 30, with 16 outstanding. Several kinds of work are several workloads of a plan, each with a name and a weight. With depth a closed loop is kept: an answer lets the next request go, after its think time. With rate requests are meant for moments that come by chance at so many a second, whether earlier ones were answered or not; latency counts from that moment and is what is compared. What a closed loop reads is held against the last write, and everything is read back afterwards (verify); an open loop is not verified. Durable rates count the flush at the end.",
+        "1 行を、キーの指定どおりに作ります。read = 70、sizes = 4KiB、depth = 16 なら、ランダムな位置の 4 KiB の読み込みと書き込みを 70 対 30 で、16 件同時に出します。複数の種類の作業は、プランの複数の workload として、それぞれ名前と重みを付けます。depth では閉ループになり、応答の後、待ち時間を置いて次の要求を出します。rate では、前の要求への応答に関わらず、毎秒この数の割合で偶然に来る時刻に要求を出します。レイテンシはその時刻から数え、比較にはこれを使います。閉ループが読んだものは最後の書き込みと照合し、後ですべてを読み直します(verify)。開ループは照合しません。永続化までの速度は、最後のフラッシュも含めます。",
+    ),
+    (
+        "Every kind of access and every block size is measured with 1, 2, 4, … outstanding requests, one after the other. In such a closed loop throughput and mean latency are tied (depth = requests per second x mean latency). The knee is the depth with the most throughput for its mean latency: the largest requests per second over mean latency. With `loop = open`, the largest rate of each curve is taken, and requests are then meant for moments that come by chance at 25, 50, 75 and 90 % of it, whether earlier ones were answered or not; latency counts from the moment a request was meant for, so that a stall shows in the percentiles of all who had to wait. Devices up to `prepare` are filled first: what a closed loop reads is held against what was written last by the mark in the first 32 bytes of every 4 KiB, and after the last point all of it is read back and every byte compared, outside any time, unless an open loop wrote over it. Larger ones, and what open loops move, are not compared.",
+        "アクセスの種類とブロックサイズごとに、同時要求数 1、2、4、… で順に測定します。このような閉ループでは、スループットと平均レイテンシは連動します(深度 = 毎秒の要求数 × 平均レイテンシ)。ニーは、平均レイテンシに対するスループットが最大の深度、つまり毎秒の要求数を平均レイテンシで割った値が最大の点です。`loop = open` では、各曲線の最大の頻度の 25、50、75、90 % で、前の要求への応答に関わらず、偶然に来る時刻に要求を出します。レイテンシは要求を出すはずだった時刻から数えるため、停止は待たされたすべての要求のパーセンタイルに現れます。`prepare` までのデバイスは先に全体へ書き込みます。閉ループが読んだものは、最後に書いたものと 4 KiB ごとの先頭 32 バイトの印で照合し、最後の点の後、時間外に全体を読み直して全バイトを比較します(開ループが上書きした場合を除く)。より大きなデバイスと、開ループが動かしたものは比較しません。",
+    ),
+    (
+        "The configuration's stack is served over drives in memory that stand for its members, the file system is made on it, and the work is recorded at every drive. Then the power fails at moments spread evenly over the recording, and what is left is mounted, repaired where it has to be, and read. Grade A: nothing is lost but the last second of copies; B: nothing acknowledged is lost; C: it takes a repair, or old data come to light; D: acknowledged work is lost; E: all is lost, sometimes. A configuration has the worst grade of its rows, shown with the number of pulls and with what so many leave possible; `must = [\"grade >= B\"]` takes no other. It needs root and this machine's kernel, or with place = \"guest\" a guest's, and opens none of the members. Rows have no score. In plans only: by hand it is `raidloom pull`.",
+        "構成のスタックを、メンバーの代わりになるメモリー上のドライブの上で動かし、ファイルシステムを作り、作業を全ドライブで記録します。次に、記録全体に均等に散らばる時点で電源を切り、残ったものをマウントし、必要なら修復して読みます。等級 A: 失うのは最後の 1 秒のコピーだけ。B: 応答済みのものを失わない。C: 修復が必要、または古いデータが現れる。D: 応答済みの作業を失う。E: すべてを失うことがある。構成の等級は最も悪い行の等級で、電源断の回数と、その回数で残る可能性とともに示します。`must = [\"grade >= B\"]` はそれ以外を選びません。root とこのマシンのカーネル、または place = \"guest\" ならゲストのカーネルが必要で、メンバーはどれも開きません。行に点数はありません。プランでのみ使えます。手動では `raidloom pull` です。",
+    ),
+    (
+        "Sizes are drawn log-uniformly from 1 KiB to 283 KiB, the same for everybody: 314,572,800 bytes are 6,138 files and 3,879,731,200 bytes are 75,977. Every byte names the file and the place it belongs to, and is compared when it is read. The rate counts the time from opening each file to closing it; making and comparing data is left out of it.",
+        "サイズは 1 KiB から 283 KiB まで対数で一様に、誰でも同じになるように選びます。314,572,800 バイトなら 6,138 ファイル、3,879,731,200 バイトなら 75,977 ファイルです。どのバイトも属するファイルと位置を示し、読むときに照合します。速度は、各ファイルを開いてから閉じるまでの時間で数え、データを作る時間と照合する時間は含みません。",
+    ),
+    (
+        "The requests of file, a recording of `raidloom record` or of another program, are made on the target. mode says when. closed: each request goes as long after the answer that it waited for as it did, so that a faster target is done earlier; what waited for what is inferred. open: at the recorded times, whatever the answers; latency counts from these. fast: in order, as many at a time as depth says. Addresses stay where they fit; fit says what becomes of them where not. Contents are the program's own, and what it reads of its own writes is held against them. The slowest of 20 parts of the recording are named. A replay that is late by more than 1 ms for more than 1 of 100 requests is flagged, and its figures do not vote. Durable rates count the flush at the end.",
+        "file の要求(`raidloom record` またはほかのプログラムの記録)を対象に出します。mode はその時点です。closed: 各要求を、待っていた応答から記録と同じ時間の後に出します。速い対象ほど早く終わります。何が何を待っていたかは推定します。open: 応答に関わらず記録の時刻に出し、レイテンシはその時刻から数えます。fast: 順番どおり、depth の数だけ同時に出します。位置は収まるかぎり元のままで、収まらない場合は fit に従います。内容はこのプログラムのもので、自分が書いたものを読んだときは照合します。記録を 20 に分けたうち最も遅い部分を示します。要求 100 件のうち 1 件を超えて 1 ms より遅れた再現には印が付き、数値は判定に使いません。永続化までの速度は、最後のフラッシュも含めます。",
     ),
 ];
 
@@ -431,15 +485,19 @@ mod tests {
 
     use super::*;
 
-    /// Each suite and each of its keys has a text in Japanese, and no other.
+    /// Each suite and each of its keys has its texts in Japanese, and no other.
     #[test]
     fn suites_and_their_keys_are_explained_in_japanese() {
         let suites = crate::suite::all();
         let english: Vec<&str> =
             suites.iter().flat_map(|suite| suite.settings).map(|setting| setting.what).collect();
-        for (all, english) in
-            [(MEANINGS, english), (SUMMARIES, suites.iter().map(|suite| suite.summary).collect())]
-        {
+        let of_suites =
+            |part: fn(&&Suite) -> &'static str| suites.iter().map(part).collect::<Vec<_>>();
+        for (all, english) in [
+            (MEANINGS, english),
+            (SUMMARIES, of_suites(|suite| suite.summary)),
+            (ABOUTS, of_suites(|suite| suite.about)),
+        ] {
             for text in &english {
                 let known = all.iter().any(|(known, _)| known == text);
                 assert!(known, "no text in Japanese: {text}");

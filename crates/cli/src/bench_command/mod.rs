@@ -240,9 +240,10 @@ fn explain(output: &Output, arguments: &ExplainArguments) -> Result<(), Failure>
     let keys: Vec<&str> = lab::plan::configuration_keys().collect();
     let keys = say!(CONFIGURATION_KEYS, keys = keys.join(", "));
     let keys = escape::wrapped(&keys, output.width()).join("\n");
-    let examples = examples::EXAMPLES.iter().find(|(name, _)| *name == suite.name);
-    let examples =
-        examples.map_or_else(String::new, |(_, text)| format!("\n{}\n{text}\n", say!(EXAMPLES)));
+    let examples = examples::EXAMPLES.iter().find(|(name, ..)| *name == suite.name);
+    let examples = examples.map_or_else(String::new, |(_, commands, note)| {
+        format!("\n{}\n{commands}\n\n{}\n", say!(EXAMPLES), note.template())
+    });
     output.result(&format!("{}\n{keys}\n{examples}", explain::text(suite, output.width())))
 }
 
@@ -290,7 +291,7 @@ fn document(suite: &Suite) -> serde_json::Value {
             json!({
                 "name": setting.name,
                 "takes": setting.kind.text().english(),
-                "default": setting.default_words(),
+                "default": setting.default_words().english(),
                 "defaults": {
                     "wall": setting.default_in_plans(Clock::Wall).to_string(),
                     "virtual": setting.default_in_plans(Clock::Virtual).to_string(),
@@ -318,11 +319,8 @@ pub(crate) fn instead_of(
     let suite = words.find_map(|word| suite::find(&word))?;
     let key = flag.trim_start_matches('-').replace('-', "_");
     let form = match lab::plan::is_key(suite, &key) {
-        true => format!("say -s {key}=VALUE"),
-        false => "keys of the suite are said as -s KEY=VALUE".to_owned(),
+        true => say!(SAY_AS_KEY, key = key),
+        false => say!(KEYS_ARE_SAID),
     };
-    Some(format!(
-        "{flag}: bench {0} has no such flag: {form} (raidloom bench explain {0} lists them)",
-        suite.name
-    ))
+    Some(say!(NO_SUCH_BENCH_FLAG, flag = flag, suite = suite.name, form = form))
 }
