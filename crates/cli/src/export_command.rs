@@ -6,6 +6,7 @@ use clap::Args;
 use lab::pack::{self, Names};
 use serde_json::json;
 
+use crate::catalogue::say;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -43,21 +44,17 @@ pub(crate) fn export(output: &Output, arguments: &ExportArguments) -> Result<(),
         let document = json!({ "file": file, "bytes": packed.bytes, "hidden": packed.hidden });
         return output.document(&document);
     }
-    output.result(&format!(
-        "packed {} as {} ({:.0} kB)",
-        arguments.run.display(),
-        file.display(),
-        (packed.bytes as f64 / 1000.0).ceil()
+    output.result(&say!(
+        RUN_PACKED,
+        run = arguments.run.display(),
+        file = file.display(),
+        size = format!("{:.0} kB", (packed.bytes as f64 / 1000.0).ceil())
     ))?;
     if arguments.anonymous {
         let kinds: Vec<String> =
             packed.hidden.iter().map(|(kind, count)| format!("{kind}: {count}")).collect();
-        let kinds = if kinds.is_empty() { "nothing found".to_owned() } else { kinds.join(", ") };
-        output.note(&format!(
-            "stand-ins by kind: {kinds}. Names that you gave (of the plan, its members and files) \
-            stay: look it over with `tar xOf {} | less` before you send it",
-            file.display()
-        ));
+        let kinds = if kinds.is_empty() { say!(NOTHING_HIDDEN) } else { kinds.join(", ") };
+        output.note(&say!(STAND_INS, kinds = kinds, file = file.display()));
     }
     Ok(())
 }

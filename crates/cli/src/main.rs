@@ -57,6 +57,7 @@ use std::process::ExitCode;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
 use arguments::{Arguments, CheckSubject, Command, ReportVerb, RunVerb};
+use catalogue::{say, statement};
 use failure::Failure;
 use output::Output;
 use words::{Language, Text};
@@ -242,9 +243,9 @@ fn manual() -> Result<String, Failure> {
 /// A manual page for every verb, as files in a folder.
 fn pages(output: &Output, folder: &Path) -> Result<(), Failure> {
     clap_mangen::generate_to(whole(), folder).map_err(|error| {
-        Failure::from_io(format!("writing manual pages to {}", folder.display()), &error)
+        Failure::from_io(statement!(WRITING_MANUAL, folder = folder.display()), &error)
     })?;
-    output.result(&format!("manual pages written to {}", folder.display()))
+    output.result(&say!(MANUAL_WRITTEN, folder = folder.display()))
 }
 
 fn verbs(command: &clap::Command, path: &str, page: &mut Vec<u8>) -> std::io::Result<()> {

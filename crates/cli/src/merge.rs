@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::catalogue;
 use crate::failure::Failure;
 use crate::limits::Limits;
 use crate::output::Output;
@@ -25,13 +26,16 @@ pub(crate) struct MergeArguments {
 /// Joins shards to a run, and says what it says.
 pub(crate) fn merge(output: &Output, arguments: &MergeArguments) -> Result<(), Failure> {
     let merged = lab::merge(&arguments.shards, &arguments.output)?;
-    let machines = if merged.machines == 1 { "machine" } else { "machines" };
-    output.progress(&format!(
-        "{}: {} trials of {} shards, measured on {} {machines}",
-        merged.folder.display(),
-        merged.run.trials.len(),
-        merged.shards,
-        merged.machines
+    let message = match merged.machines {
+        1 => catalogue::MERGED_OF_ONE_MACHINE,
+        _ => catalogue::MERGED_OF_MACHINES,
+    };
+    output.progress(&words::say!(
+        message,
+        folder = merged.folder.display(),
+        trials = merged.run.trials.len(),
+        shards = merged.shards,
+        machines = merged.machines
     ));
     Report::of(merged.folder, merged.run)?.tell(output, &Limits::default())
 }

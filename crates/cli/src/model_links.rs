@@ -67,18 +67,25 @@ fn text(drives: &[String], share: &LinkShare) -> String {
         rates.iter().map(|rate| text(*rate)).collect::<Vec<_>>().join(", ")
     };
     let whole = |rate: f64| format!("{rate:.0}");
-    let mut text = format!(
-        "# {}\n# from their buffers, MB/s: each by itself {}; together {}\n\
-        # reads of 4 KiB a second: each by itself {}; together {}\n",
+    let (alone, together) = (list(&share.alone, &megabytes), megabytes(share.together));
+    let mut lines = vec![
         drives.join(", "),
-        list(&share.alone, &megabytes),
-        megabytes(share.together),
-        list(&share.small_alone, &whole),
-        whole(share.small_together),
-    );
+        say!(LINK_FROM_BUFFERS, alone = alone, together = together),
+        say!(
+            LINK_SMALL_READS,
+            alone = list(&share.small_alone, &whole),
+            together = whole(share.small_together)
+        ),
+    ];
     if !share.is_shared() {
-        return text + "# they share nothing that is in their way";
+        lines.push(say!(LINK_NOT_SHARED));
     }
+    let lines: Vec<String> = lines.iter().map(|line| format!("# {line}")).collect();
+    let mut text = lines.join("\n");
+    if !share.is_shared() {
+        return text;
+    }
+    text += "\n";
     text += &format!("[link]\nname = \"shared\"\nhold = \"{}\"", hold(share));
     // Where a command has it to its end, what it moves is not all that passes in that time.
     if share.hold() == Hold::Burst {

@@ -174,6 +174,14 @@ pub(crate) fn table(head: &[impl AsRef<str>], rows: &[Vec<String>], right: &[usi
     escape::columns(&all, right).into_iter().map(|line| line + "\n").collect()
 }
 
+/// Facts one below the other, each behind its label; one without a label goes on with those above.
+pub(crate) fn labelled(facts: &[(String, String)]) -> String {
+    let widest = facts.iter().map(|(label, _)| escape::width(label)).max().unwrap_or(0);
+    let columns = (widest + 1).max(9);
+    let line = |(label, fact): &(String, String)| escape::padded(label, columns) + fact;
+    facts.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
 /// Makes a file that a user has named; one that is there already is never written over.
 pub(crate) fn new_file(path: &Path) -> Result<File, Failure> {
     File::options().write(true).create_new(true).open(path).map_err(|error| match error.kind() {

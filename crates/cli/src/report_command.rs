@@ -155,7 +155,7 @@ fn for_people(
 /// Every trial, for programs.
 fn trials(output: &Output, path: &Path, run: &Run, folder: &Path) -> Result<(), Failure> {
     if path.as_os_str() == "-" {
-        let message = "--parquet -: Parquet is no text: name a file (/dev/stdout into a pipe)";
+        let message = Text::from(catalogue::PARQUET_NO_TEXT).at("--parquet -");
         return Err(Failure::usage(message));
     }
     let bytes = report::parquet(run, &lab::pack::name_of(folder));
@@ -267,7 +267,7 @@ pub(crate) fn write_files(
     ];
     for (path, text) in files {
         host::files::write_whole(&path, text.as_bytes())
-            .map_err(|error| error.and_then_some("; `raidloom report` writes it again"))?;
+            .map_err(|error| error.and_then_some(catalogue::REPORT_WRITES_AGAIN))?;
     }
     Ok(page)
 }

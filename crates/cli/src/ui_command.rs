@@ -54,12 +54,11 @@ pub(crate) fn ui(output: &Output, arguments: &UiArguments) -> Result<(), Failure
                 .document(&json!({ "page": page, "allow_changes": arguments.allow_changes }));
         }
         output.result(page)?;
-        output.progress(if arguments.allow_changes {
-            "open this address in a browser on this machine; who has it can change things; Ctrl-C \
-            ends it"
-        } else {
-            "open this address in a browser on this machine; Ctrl-C ends it"
-        });
+        let message = match arguments.allow_changes {
+            true => catalogue::OPEN_ADDRESS_CHANGES,
+            false => catalogue::OPEN_ADDRESS,
+        };
+        output.progress(message.template());
         Ok(())
     })
 }

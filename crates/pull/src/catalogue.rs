@@ -27,4 +27,26 @@ words::catalogue! {
     LOG_IS_THERE: "the file of the pull log holds something already; name a new file",
         "電源断テストのログのファイルにはすでに内容があります。新しいファイルを指定してください";
     WRITING_LOG: "writing the pull log", "電源断テストのログの書き込み";
+
+    // What is there of a file, and what it had to be.
+    IS_MISSING: "missing", "ありません";
+    IS_SHORT: "too short", "短すぎます";
+    IS_OLD: "an older version", "古いバージョン";
+    IS_TORN: "parts of several versions", "複数のバージョンの部分";
+    IS_ZERO: "zeroes", "ゼロ";
+    IS_STALE: "what was removed before", "以前に削除された内容";
+    IS_FOREIGN: "what belongs elsewhere", "別の場所の内容";
+    IS_GARBAGE: "what was never written", "書き込まれたことのない内容";
+    IS_PRESENT: "still there", "まだあります";
+    IS_UNREADABLE: "unreadable", "読み込めません";
+    MUST_BE: "version {version} or a later one", "バージョン {version} 以降";
+    MUST_BE_WHOLE: "version {version} or a later one, whole", "バージョン {version} 以降の全体";
+    MUST_BE_ONE: "any one version, whole", "いずれか 1 つのバージョンの全体";
+    MUST_BE_BLOCKS: "{count} blocks", "{count} ブロック";
+    MUST_BE_TRANSACTIONS: "{count} transactions", "トランザクション {count} 件";
+    MUST_BE_TREE: "its folder as of version {version}", "バージョン {version} のときのフォルダー";
+    MUST_BE_EITHER: "the old file or version {version}, whole", "元のファイルかバージョン {version} の全体";
+    MUST_BE_GONE: "no file", "ファイルなし";
+    MUST_BE_CLOSED: "what was written before it was closed", "閉じる前に書き込んだ内容";
+    MUST_BE_FREE: "nothing of the past", "過去の内容なし";
 }

@@ -1,11 +1,12 @@
 //! Content that says what it is: every sector of a file names run, file, version, block and itself,
 //! so that whatever lies there instead is told apart.
 
-use std::fmt;
-
 use block::SECTOR_BYTES;
 use reactor::{Random, derive_seed};
 use serde::{Deserialize, Serialize};
+use words::Text;
+
+use crate::catalogue;
 
 /// The unit of content in bytes.
 pub const BLOCK_BYTES: usize = 4096;
@@ -66,19 +67,21 @@ pub enum Class {
     Unreadable,
 }
 
-impl fmt::Display for Class {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Class::Missing => "missing",
-            Class::Short => "too short",
-            Class::Old => "an older version",
-            Class::Torn => "parts of several versions",
-            Class::Zero => "zeroes",
-            Class::Stale => "what was removed before",
-            Class::Foreign => "what belongs elsewhere",
-            Class::Garbage => "what was never written",
-            Class::Present => "still there",
-            Class::Unreadable => "unreadable",
+impl Class {
+    /// In words.
+    #[must_use]
+    pub fn text(self) -> Text {
+        Text::from(match self {
+            Class::Missing => catalogue::IS_MISSING,
+            Class::Short => catalogue::IS_SHORT,
+            Class::Old => catalogue::IS_OLD,
+            Class::Torn => catalogue::IS_TORN,
+            Class::Zero => catalogue::IS_ZERO,
+            Class::Stale => catalogue::IS_STALE,
+            Class::Foreign => catalogue::IS_FOREIGN,
+            Class::Garbage => catalogue::IS_GARBAGE,
+            Class::Present => catalogue::IS_PRESENT,
+            Class::Unreadable => catalogue::IS_UNREADABLE,
         })
     }
 }

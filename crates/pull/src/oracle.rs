@@ -2,13 +2,14 @@
 //! held against the file system, and everything else is counted apart.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use words::{Text, statement};
 
+use crate::catalogue;
 use crate::content::{BLOCK_BYTES, BlockContent, Class, SECRET, identify};
 use crate::database;
 use crate::generated::{Difference, Scenario};
@@ -66,21 +67,25 @@ impl Rule {
     fn is_promised(self) -> bool {
         !matches!(self, Self::Atomic | Self::Replacing { .. } | Self::Closed | Self::Free)
     }
-}
 
-impl fmt::Display for Rule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// What had to be there, in words.
+    #[must_use]
+    pub fn text(self) -> Text {
         match self {
-            Rule::Promised { version } => write!(f, "version {version} or a later one"),
-            Rule::Replaced { version } => write!(f, "version {version} or a later one, whole"),
-            Rule::Atomic => f.write_str("any one version, whole"),
-            Rule::Log { blocks } => write!(f, "{blocks} blocks"),
-            Rule::Transactions { count } => write!(f, "{count} transactions"),
-            Rule::Tree { version } => write!(f, "its folder as of version {version}"),
-            Rule::Replacing { version } => write!(f, "the old file or version {version}, whole"),
-            Rule::Gone => f.write_str("no file"),
-            Rule::Closed => f.write_str("what was written before it was closed"),
-            Rule::Free => f.write_str("nothing of the past"),
+            Rule::Promised { version } => statement!(catalogue::MUST_BE, version = version),
+            Rule::Replaced { version } => statement!(catalogue::MUST_BE_WHOLE, version = version),
+            Rule::Atomic => catalogue::MUST_BE_ONE.into(),
+            Rule::Log { blocks } => statement!(catalogue::MUST_BE_BLOCKS, count = blocks),
+            Rule::Transactions { count } => {
+                statement!(catalogue::MUST_BE_TRANSACTIONS, count = count)
+            }
+            Rule::Tree { version } => statement!(catalogue::MUST_BE_TREE, version = version),
+            Rule::Replacing { version } => {
+                statement!(catalogue::MUST_BE_EITHER, version = version)
+            }
+            Rule::Gone => catalogue::MUST_BE_GONE.into(),
+            Rule::Closed => catalogue::MUST_BE_CLOSED.into(),
+            Rule::Free => catalogue::MUST_BE_FREE.into(),
         }
     }
 }

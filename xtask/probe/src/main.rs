@@ -165,9 +165,8 @@ fn run(settings: &Settings) -> Result<String, String> {
     let one = |seed| measure(settings, &*device, &reactor(clock)?, seed);
     let done = std::thread::scope(|scope| {
         // All of them, before the first is waited for.
-        let threads: Vec<_> = (1..=settings.threads.into())
-            .map(|seed| scope.spawn(move || one(seed)))
-            .collect();
+        let threads: Vec<_> =
+            (1..=settings.threads.into()).map(|seed| scope.spawn(move || one(seed))).collect();
         threads
             .into_iter()
             .map(|thread| thread.join().expect("a load does not panic"))

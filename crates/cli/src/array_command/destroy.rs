@@ -41,7 +41,7 @@ pub(super) fn destroy(output: &Output, arguments: &DestroyArguments) -> Result<(
         );
     }
     let line = |erased: &mdtools::ErasedMember| {
-        format!("{}: its superblock is erased; it was {}", erased.source, erased.was.join(", "))
+        say!(SUPERBLOCK_ERASED, member = erased.source, was = erased.was.join(", "))
     };
     let mut lines: Vec<String> = erased.iter().map(line).collect();
     match forgotten {

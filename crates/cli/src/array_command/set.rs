@@ -120,13 +120,13 @@ pub(super) fn set(output: &Output, arguments: &SetArguments) -> Result<(), Failu
     }
     if shows || settings.log.is_some() {
         let done = client.ask(Command::Log { filter: settings.log.clone() })?;
-        lines.push(format!("logs {}", done["filter"].as_str().unwrap_or_default()));
+        lines.push(say!(IT_LOGS, filter = done["filter"].as_str().unwrap_or_default()));
         document.insert("log".to_owned(), done["filter"].clone());
     }
     if let Some(size_bytes) = settings.cache_bytes {
         let done = client.ask(Command::ResizeCache { cache: settings.cache, size_bytes })?;
         let bytes = done["size_bytes"].as_u64().unwrap_or(size_bytes);
-        lines.push(format!("cache resized to {}", size_text(bytes)));
+        lines.push(say!(CACHE_RESIZED, size = size_text(bytes)));
         document.insert("cache".to_owned(), done);
     }
     at_boot(&mut client, &settings, status.as_ref(), (&mut document, &mut lines))?;
@@ -184,7 +184,7 @@ fn set_at_boot(client: &mut Client, settings: &Settings, boot: &Boot) -> Result<
         Some(true) => {
             let started_with = client.ask(Command::Settings)?;
             let started_with = serde_json::from_value(started_with).map_err(|error| {
-                Failure::failed(Text::verbatim(&error)).at("what it was started with")
+                Failure::failed(Text::verbatim(&error)).at(catalogue::STARTED_WITH)
             })?;
             boot.take_on(&status, &started_with)?;
         }
@@ -200,10 +200,9 @@ fn set_at_boot(client: &mut Client, settings: &Settings, boot: &Boot) -> Result<
 /// The caches whose size can be set: those in memory.
 fn caches(status: &Status, document: &mut Map<String, Value>, lines: &mut Vec<String>) {
     let in_memory = || status.caches.iter().enumerate().filter(|(_, cache)| !cache.kept);
-    lines.extend(
-        in_memory()
-            .map(|(number, cache)| format!("cache {number} has {}", size_text(cache.size_bytes))),
-    );
+    lines.extend(in_memory().map(|(number, cache)| {
+        say!(CACHE_HAS, number = number, size = size_text(cache.size_bytes))
+    }));
     let documents = in_memory()
         .map(|(number, cache)| json!({ "cache": number, "size_bytes": cache.size_bytes }));
     document.insert("caches".to_owned(), documents.collect());
@@ -214,5 +213,5 @@ fn speed(array: Option<&String>, limits: &Value) -> String {
     let rate = |key: &str| size_text(limits[key].as_u64().unwrap_or(0));
     let (least, most) = (rate("least_bytes_per_second"), rate("most_bytes_per_second"));
     let which = array.map_or(String::new(), |array| format!("{array}: "));
-    format!("{which}{least} of each member a second while it is used, {most} while it is not")
+    which + &say!(SPEED_OF_MEMBERS, least = least, most = most)
 }

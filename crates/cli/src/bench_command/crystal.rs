@@ -170,7 +170,8 @@ fn cached(rows: &Rows<'_>, accesses: &[Access]) -> String {
     let folder = lab::plan::folder(&rows.run.plan.configurations[0]);
     let place = folder.and_then(|folder| {
         let (kind, policy) = mounted(&folder)?;
-        Some(format!(" ({kind}, {policy}{})", drive(&folder).unwrap_or_default()))
+        let drive = drive(&folder).map_or("", Message::template);
+        Some(format!(" ({kind}, {}{drive})", policy.template()))
     });
     let head =
         [catalogue::ACCESS_HEAD, catalogue::READS_CACHED_HEAD, catalogue::WRITES_CACHED_HEAD];
@@ -179,13 +180,13 @@ fn cached(rows: &Rows<'_>, accesses: &[Access]) -> String {
 }
 
 /// The file system under a folder, and its removal policy in words.
-fn mounted(folder: &Path) -> Option<(String, &'static str)> {
+fn mounted(folder: &Path) -> Option<(String, Message)> {
     let folder = folder.canonicalize().ok().filter(|path| path.is_dir())?;
     policy_of(&std::fs::read_to_string("/proc/self/mounts").ok()?, &folder)
 }
 
 /// What the kernel knows of the write cache of the drive under a folder, in words.
-fn drive(folder: &Path) -> Option<&'static str> {
+fn drive(folder: &Path) -> Option<Message> {
     let mounts = system::mounts();
     let mount = system::mount_of(&mounts, &folder.canonicalize().ok()?)?;
     // btrfs and friends show a number of their own; their source still names a device.
@@ -193,14 +194,14 @@ fn drive(folder: &Path) -> Option<&'static str> {
         .map(|_| mount.number)
         .or_else(|| system::block_number(Path::new(&mount.source)))?;
     Some(match system::queue_setting(number, "queue/write_cache")?.as_str() {
-        "write through" => "; its drive writes through",
-        _ => "; its drive has a write cache",
+        "write through" => catalogue::DRIVE_WRITES_THROUGH,
+        _ => catalogue::DRIVE_HAS_WRITE_CACHE,
     })
 }
 
 /// From the lines of `/proc/mounts`: source, mount point, kind, options. Of several on one point
 /// the last counts.
-fn policy_of(mounts: &str, folder: &Path) -> Option<(String, &'static str)> {
+fn policy_of(mounts: &str, folder: &Path) -> Option<(String, Message)> {
     let lines = mounts.lines().filter_map(|line| {
         let mut fields = line.split(' ').skip(1);
         // Blanks in a mount point are written as an octal escape.
@@ -210,11 +211,9 @@ fn policy_of(mounts: &str, folder: &Path) -> Option<(String, &'static str)> {
     let (_, kind, options) = lines.max_by_key(|(length, ..)| *length)?;
     let has = |wanted: &str| options.split(',').any(|option| option == wanted);
     let policy = match () {
-        () if has("sync") => "mounted for quick removal: sync",
-        () if has("flush") => {
-            "mounted for quick removal: flush, written at once after a file is closed"
-        }
-        () => "mounted for performance: writes may be deferred",
+        () if has("sync") => catalogue::QUICK_REMOVAL_SYNC,
+        () if has("flush") => catalogue::QUICK_REMOVAL_FLUSH,
+        () => catalogue::MOUNTED_FOR_PERFORMANCE,
     };
     Some((kind.to_owned(), policy))
 }
@@ -275,7 +274,7 @@ mod tests {
             0\ntmpfs /mnt tmpfs rw 0 0\n";
         let of = |path: &str| {
             policy_of(mounts, Path::new(path))
-                .map(|(kind, policy)| format!("{kind} {policy}"))
+                .map(|(kind, policy)| format!("{kind} {}", policy.english))
                 .unwrap_or_default()
         };
         assert!(of("/srv").starts_with("ext4 mounted for performance"));
@@ -283,7 +282,7 @@ mod tests {
         assert!(of("/mnt/other").starts_with("tmpfs"));
         let flushed = "/dev/sdb1 /mnt vfat rw,flush 0 0\n";
         let (_, policy) = policy_of(flushed, Path::new("/mnt")).unwrap();
-        assert!(policy.starts_with("mounted for quick removal: flush"), "{policy}");
+        assert_eq!(policy, catalogue::QUICK_REMOVAL_FLUSH);
         // `/mnt/my stick2` is another folder, not one below the stick.
         assert!(of("/mnt/my stick2").starts_with("tmpfs"));
     }

@@ -6,6 +6,7 @@ use lab::import::{ImportedFile, read_files, run_of, write};
 use results::analyse;
 use serde_json::json;
 
+use crate::catalogue::say;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::report_command;
@@ -25,7 +26,7 @@ pub(super) fn import(
     if let Some(folder) = folder {
         let folder = write(folder, &run)?;
         let page = report_command::write_files(&folder, &run, &analysis)?;
-        output.progress(&format!("wrote {} and {}", folder.display(), page.display()));
+        output.progress(&say!(WROTE_BOTH, first = folder.display(), second = page.display()));
     }
     if output.json {
         return output.document(&files.iter().map(document).collect::<Vec<_>>());

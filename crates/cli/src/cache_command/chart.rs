@@ -6,6 +6,7 @@ use std::fmt::Write;
 use cache::PolicyKind;
 use cache::simulate::{Options, Outcome};
 
+use crate::catalogue;
 use crate::output::about;
 
 /// Lines of the chart in a terminal.
@@ -148,9 +149,10 @@ pub(super) fn svg(title: &str, options: &Options, outcomes: &[Outcome]) -> Strin
     }
     let _ = writeln!(
         svg,
-        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">size of the cache</text>",
+        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
         left + width / 2.0,
-        SVG_HEIGHT - 10.0
+        SVG_HEIGHT - 10.0,
+        catalogue::SIZE_OF_CACHE.template()
     );
     for (number, of_policy) in outcomes.chunks(sizes.len()).enumerate() {
         let policy = of_policy[0].policy;

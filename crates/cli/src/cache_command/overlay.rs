@@ -8,11 +8,12 @@ use clap::Args;
 use host::guard::{Consent, Guard};
 use serde_json::json;
 use stack::{BuildContext, Stack};
+use words::Message;
 
-use crate::catalogue;
+use crate::catalogue::{self, say};
 use crate::consent::UseConsent;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, labelled};
 
 /// `array overlay`.
 #[derive(Args, Debug)]
@@ -44,7 +45,7 @@ pub(crate) fn overlay(output: &Output, arguments: &OverlayArguments) -> Result<(
     if arguments.discard {
         let guard = Guard::new(Consent { in_place: true, ..Consent::default() });
         let device = open(output, &parse(text)?, &guard, false)?;
-        return done(output, "discarded", cache::discard(device)?);
+        return done(output, catalogue::DISCARDED, cache::discard(device)?);
     }
     show(output, text)
 }
@@ -82,13 +83,13 @@ fn show(output: &Output, text: &str) -> Result<(), Failure> {
         return Err(Failure::failed(catalogue::NO_OVERLAY_SUPERBLOCK).at(text));
     };
     let state = match changes.state {
-        DeltaState::InUse => "in use",
-        DeltaState::Committing => "commit interrupted",
-        DeltaState::Clearing => "being cleared",
+        DeltaState::InUse => catalogue::DELTA_IN_USE,
+        DeltaState::Committing => catalogue::COMMIT_INTERRUPTED,
+        DeltaState::Clearing => catalogue::BEING_CLEARED,
     };
     if output.json {
         return output.document(&json!({
-            "state": state,
+            "state": state.english,
             "device": changes.name,
             "device_bytes": changes.size_bytes,
             "block_bytes": changes.block_bytes,
@@ -96,13 +97,13 @@ fn show(output: &Output, text: &str) -> Result<(), Failure> {
         }));
     }
     let share = 100.0 * changes.changed_bytes as f64 / changes.size_bytes as f64;
-    output.result(&format!(
-        "state    {state}\ndevice   {}\nsize     {}\nblock    {}\nchanged  {} ({share:.1} %)",
-        changes.name,
-        size_text(changes.size_bytes),
-        size_text(changes.block_bytes.into()),
-        size_text(changes.changed_bytes)
-    ))
+    output.result(&labelled(&[
+        (say!(LABEL_STATE), state.template().to_owned()),
+        (say!(LABEL_DEVICE), changes.name.clone()),
+        (say!(LABEL_SIZE), size_text(changes.size_bytes)),
+        (say!(LABEL_BLOCK), size_text(changes.block_bytes.into())),
+        (say!(LABEL_CHANGED), format!("{} ({share:.1} %)", size_text(changes.changed_bytes))),
+    ]))
 }
 
 fn commit(output: &Output, text: &str, guard: &Guard) -> Result<(), Failure> {
@@ -138,12 +139,12 @@ fn commit(output: &Output, text: &str, guard: &Guard) -> Result<(), Failure> {
     let committed = cache::commit(Arc::clone(&delta), Arc::clone(&lower.device), &facts)?;
     // Arrays below are written to once more when they end.
     cache::seal_delta(delta, &lower.end()?)?;
-    done(output, "committed", committed)
+    done(output, catalogue::COMMITTED, committed)
 }
 
-pub(super) fn done(output: &Output, what: &str, bytes: u64) -> Result<(), Failure> {
+pub(super) fn done(output: &Output, what: Message, bytes: u64) -> Result<(), Failure> {
     if output.json {
-        return output.document(&json!({ "action": what, "bytes": bytes }));
+        return output.document(&json!({ "action": what.english, "bytes": bytes }));
     }
-    output.result(&format!("{what} {}", size_text(bytes)))
+    output.result(&format!("{} {}", what.template(), size_text(bytes)))
 }

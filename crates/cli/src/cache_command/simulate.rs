@@ -11,7 +11,7 @@ use serde_json::json;
 use trace::RecordedOp;
 
 use super::chart;
-use crate::catalogue::{self, statement};
+use crate::catalogue::{self, say, statement};
 use crate::failure::Failure;
 use crate::keys::Keys;
 use crate::output::{Output, about, table};
@@ -98,18 +98,13 @@ pub(super) fn simulate(output: &Output, arguments: &SimulateArguments) -> Result
     let keys = &arguments.keys;
     let block_bytes = output.size("-s block=", &keys.block)?;
     if !block_bytes.is_power_of_two() || !(SECTOR_BYTES..=BLOCK_BYTES_MAX).contains(&block_bytes) {
-        let text = format!(
-            "-s block={}: a power of two from 512 to 1MiB; 4KiB to 256KiB are usual",
-            keys.block
-        );
-        return Err(Failure::usage(text));
+        return Err(Failure::usage(catalogue::BLOCK_RANGE).at(format!("-s block={}", keys.block)));
     }
     let (name, accesses) = match (&arguments.trace, keys.zipf) {
         (Some(path), _) => (path.display().to_string(), read(output, path, &arguments.reading)?),
         (None, Some(alpha)) => (made_name(alpha, keys), made(alpha, keys, block_bytes)?),
         (None, None) => {
-            let text = "name a recording, or make a workload with -s zipf=1.0";
-            return Err(Failure::usage(text));
+            return Err(Failure::usage(catalogue::RECORDING_OR_ZIPF));
         }
     };
     let footprint = simulate::footprint(&accesses, block_bytes);
@@ -133,21 +128,25 @@ pub(super) fn simulate(output: &Output, arguments: &SimulateArguments) -> Result
     let outcomes = simulate::simulate(&accesses, &options)?;
 
     if let Some(path) = &arguments.svg {
-        let title = format!("Hits by cache size: {name}");
+        let title = say!(HITS_BY_SIZE, name = name);
         let svg = chart::svg(&title, &options, &outcomes);
         host::files::write_named(path, svg.as_bytes())?;
-        output.progress(&format!("wrote {}", path.display()));
+        output.progress(&say!(WROTE, path = path.display()));
     }
     if output.json {
         return output.document(&document(&name, accesses.len(), footprint, &options, &outcomes));
     }
     let asked = outcomes.first().map_or(0, |outcome| outcome.reads + outcome.writes);
-    let mut text = format!(
-        "{name}: {} requests ask for {asked} blocks of {}, {footprint} of them different ({})\n\n",
-        accesses.len(),
-        size_text(block_bytes),
-        about(footprint * block_bytes)
+    let mut text = say!(
+        REQUESTS_AND_BLOCKS,
+        name = name,
+        requests = accesses.len(),
+        asked = asked,
+        block = size_text(block_bytes),
+        different = footprint,
+        size = about(footprint * block_bytes)
     );
+    text += "\n\n";
     text += &hits(&options, &outcomes, footprint);
     text += "\n";
     text += &chart::text(&options, &outcomes, output.width());
@@ -174,11 +173,11 @@ fn read(output: &Output, path: &Path, reading: &ReadingArguments) -> Result<Vec<
 
 fn made_name(alpha: f64, keys: &SimulateKeys) -> String {
     let scan = if keys.scan > 0.0 {
-        format!(" with {:.0} % scans", 100.0 * keys.scan)
+        say!(WITH_SCANS, percent = format!("{:.0}", 100.0 * keys.scan))
     } else {
         String::new()
     };
-    format!("Zipf {alpha}{scan}, seed {}", keys.seed)
+    say!(ZIPF_WORKLOAD, alpha = alpha, scan = scan, seed = keys.seed)
 }
 
 fn made(alpha: f64, keys: &SimulateKeys, block_bytes: u64) -> Result<Vec<Access>, Failure> {
@@ -247,10 +246,10 @@ fn sizes(
 
 /// Policies in rows, sizes in columns.
 fn hits(options: &Options, outcomes: &[Outcome], footprint: u64) -> String {
-    let mut head = vec!["HITS".to_owned()];
+    let mut head = vec![say!(HITS_HEAD)];
     head.extend(options.sizes.iter().map(|size| about(size * options.block_bytes)));
     let mut rows = vec![
-        std::iter::once("of all".to_owned())
+        std::iter::once(say!(OF_ALL))
             .chain(
                 options
                     .sizes

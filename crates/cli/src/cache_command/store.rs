@@ -13,10 +13,10 @@ use words::Text;
 
 use super::overlay::{build, done, open, parse};
 use super::running;
-use crate::catalogue::{self, statement};
+use crate::catalogue::{self, say, statement};
 use crate::consent::UseConsent;
 use crate::failure::Failure;
-use crate::output::{Output, is_there};
+use crate::output::{Output, is_there, labelled};
 
 /// `array cache salvage`.
 #[derive(Args, Debug)]
@@ -50,7 +50,6 @@ pub(super) fn status(output: &Output, text: &str) -> Result<(), Failure> {
     let Some(contents) = cache::examine_store(&*store)? else {
         return Err(Failure::failed(catalogue::NO_CACHE_SUPERBLOCK).at(text));
     };
-    let state = if contents.in_use { "in use, or left without being closed" } else { "closed" };
     if output.json {
         return output.document(&json!({
             "state": if contents.in_use { "in use" } else { "closed" },
@@ -62,15 +61,15 @@ pub(super) fn status(output: &Output, text: &str) -> Result<(), Failure> {
             "dirty_bytes": contents.dirty_bytes,
         }));
     }
-    output.result(&format!(
-        "state    {state}\ndevice   {}, {}\nblock    {}\nsize     {}\nused     {}\ndirty    {}",
-        contents.name,
-        size_text(contents.device_bytes),
-        size_text(contents.block_bytes.into()),
-        size_text(contents.size_bytes),
-        size_text(contents.used_bytes),
-        size_text(contents.dirty_bytes),
-    ))
+    let state = if contents.in_use { say!(STORE_IN_USE) } else { say!(STORE_CLOSED) };
+    output.result(&labelled(&[
+        (say!(LABEL_STATE), state),
+        (say!(LABEL_DEVICE), format!("{}, {}", contents.name, size_text(contents.device_bytes))),
+        (say!(LABEL_BLOCK), size_text(contents.block_bytes.into())),
+        (say!(LABEL_SIZE), size_text(contents.size_bytes)),
+        (say!(LABEL_USED), size_text(contents.used_bytes)),
+        (say!(LABEL_DIRTY), size_text(contents.dirty_bytes)),
+    ]))
 }
 
 /// Writes out what is dirty.
@@ -88,7 +87,7 @@ pub(super) fn flush(output: &Output, text: &str, consent: &UseConsent) -> Result
     stack.notes.iter().for_each(|note| output.note(note));
     // The outermost is the one that was named.
     let written = stack.caches.last().map_or(Ok(0), cache::CacheHandle::flush)?;
-    done(output, "written out", written)
+    done(output, catalogue::WRITTEN_OUT, written)
 }
 
 /// Shows the dirty blocks of a store whose device has changed, or writes them out of it.
@@ -135,7 +134,7 @@ pub(super) fn salvage(output: &Output, arguments: &SalvageArguments) -> Result<(
     if let Some(stack) = device {
         stack.end()?;
     }
-    say(output, &found, place.as_deref())?;
+    show(output, &found, place.as_deref())?;
     if found.lost.is_empty() {
         Ok(())
     } else {
@@ -182,7 +181,7 @@ fn target(
 /// Ranges that are listed for people; programs get all.
 const LISTED: usize = 16;
 
-fn say(output: &Output, found: &SalvagedStore, place: Option<&str>) -> Result<(), Failure> {
+fn show(output: &Output, found: &SalvagedStore, place: Option<&str>) -> Result<(), Failure> {
     if output.json {
         return output.document(&json!({
             "device": found.name,
@@ -194,22 +193,16 @@ fn say(output: &Output, found: &SalvagedStore, place: Option<&str>) -> Result<()
             "written_to": place,
         }));
     }
-    let mut text = format!("device   {}, {}", found.name, size_text(found.device_bytes));
-    if let Some(now) = &found.device {
-        text += &format!("\nnow      {now}");
-    }
-    text += &format!("\ndirty    {}", size_text(found.bytes()));
-    for (number, (offset, length)) in found.ranges.iter().take(LISTED).enumerate() {
-        text += &format!("\n{:<9}{offset}+{length}", if number == 0 { "at bytes" } else { "" });
-    }
-    if found.ranges.len() > LISTED {
-        text += &format!(
-            "\n         and {} more places (--json lists them all)",
-            found.ranges.len() - LISTED
-        );
-    }
-    if let Some(place) = place {
-        text += &format!("\nwritten  to {place}");
-    }
-    output.result(&text)
+    let device = format!("{}, {}", found.name, size_text(found.device_bytes));
+    let mut rows = vec![(say!(LABEL_DEVICE), device)];
+    rows.extend(found.device.as_ref().map(|now| (say!(LABEL_NOW), now.to_string())));
+    rows.push((say!(LABEL_DIRTY), size_text(found.bytes())));
+    let ranges = found.ranges.iter().take(LISTED);
+    let ranges = ranges.map(|(offset, length)| format!("{offset}+{length}"));
+    let labels = std::iter::once(say!(LABEL_AT_BYTES)).chain(std::iter::repeat(String::new()));
+    rows.extend(labels.zip(ranges));
+    let more = found.ranges.len().saturating_sub(LISTED);
+    rows.extend((more > 0).then(|| (String::new(), say!(MORE_PLACES, count = more))));
+    rows.extend(place.map(|place| (say!(LABEL_WRITTEN), say!(WRITTEN_TO, place = place))));
+    output.result(&labelled(&rows))
 }

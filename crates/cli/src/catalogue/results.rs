@@ -374,4 +374,192 @@ words::catalogue! {
     MAIL_PROGRAM: "a mail program such as `apt-get install msmtp-mta`",
         "`apt-get install msmtp-mta` などのメールプログラムが必要です";
     METRICS_AT: "figures: {address}", "数値: {address}";
+
+    // array write.
+    IMAGE_TOO_LARGE: "it has {image} and {target} only {size}; nothing was written",
+        "{image} ありますが、{target} は {size} しかありません。何も書き込んでいません";
+    INTERRUPTED_WRITING: "interrupted: the first {written} of the image are on {target}, and no more",
+        "中断しました。{target} にはイメージの先頭 {written} だけがあります";
+    INTERRUPTED_READING_BACK: "interrupted: all is written, of which the first {read} were read back",
+        "中断しました。すべて書き込み、先頭 {read} を読み直しました";
+    READING_IT: "{path}: reading it", "{path}: 読み込み";
+    READING_IMAGE_END: "reading the end of the image", "イメージの末尾の読み込み";
+    WRITING_IMAGE: "writing", "書き込み中";
+    READING_BACK: "reading back", "読み直し中";
+    HOW_FAR_AND_FAST: "{what} {percent} %  {rate} MB/s  {left} left", "{what} {percent} %  {rate} MB/s  残り {left}";
+    OF_WHICH_HOLES: ", of which {size} are holes", "(うち穴 {size})";
+    NOT_READ_BACK: "not read back", "読み直しなし";
+    READ_BACK_EQUAL: "read back and equal ({rate})", "読み直して一致しました({rate})";
+    IMAGE_WRITTEN: "{target}: {size} written ({rate}){holes}; {verified}",
+        "{target}: {size} 書き込みました({rate}){holes}。{verified}";
+    REST_OF_TARGET: "the target's last {size} are as they were", "書き込み先の末尾 {size} は元のままです";
+    WAITING_FOR_BOTH: "waiting for image and target", "イメージと書き込み先の待機";
+    AT_OF_THE_IMAGE: "at {offset} of the image", "イメージの {offset}";
+    TARGET_DIFFERS: "the target differs from the image at byte {byte}",
+        "書き込み先がバイト {byte} でイメージと異なります";
+
+    // array set, array destroy.
+    IT_LOGS: "logs {filter}", "記録の内容 {filter}";
+    CACHE_RESIZED: "cache resized to {size}", "キャッシュを {size} にしました";
+    CACHE_HAS: "cache {number} has {size}", "キャッシュ {number} は {size}";
+    STARTED_WITH: "what it was started with", "起動時の設定";
+    SPEED_OF_MEMBERS: "{least} of each member a second while it is used, {most} while it is not",
+        "使用中は各メンバー毎秒 {least}、使用していなければ {most}";
+    SUPERBLOCK_ERASED: "{member}: its superblock is erased; it was {was}",
+        "{member}: スーパーブロックを消去しました({was} でした)";
+
+    // array cache, array overlay.
+    LABEL_CACHE: "cache {number}", "キャッシュ {number}";
+    LABEL_STATE: "state", "状態";
+    LABEL_DEVICE: "device", "デバイス";
+    LABEL_NOW: "now", "現在";
+    LABEL_MODE: "mode", "モード";
+    LABEL_BLOCK: "block", "ブロック";
+    LABEL_SIZE: "size", "サイズ";
+    LABEL_USED: "used", "使用中";
+    LABEL_DIRTY: "dirty", "未書き出し";
+    LABEL_CHANGED: "changed", "変更";
+    LABEL_READS: "reads", "読み込み";
+    LABEL_WRITES: "writes", "書き込み";
+    LABEL_BLOCKS: "blocks", "入れ替え";
+    LABEL_WRITTEN: "written", "書き出し";
+    LABEL_FAILURE: "failure", "障害";
+    LABEL_AT_BYTES: "at bytes", "位置";
+    CACHE_KEPT: "kept", "終了後も保持";
+    CACHE_IN_MEMORY: "in memory", "メモリー上";
+    NO_BLOCKS_ASKED: "none", "なし";
+    BLOCKS_HIT: "{hits} of {asked} blocks hit ({percent} %)", "{asked} ブロック中 {hits} がヒット({percent} %)";
+    SIZE_AND_INDEX: "{size}, and {index} for its index", "{size}、ほかに索引 {index}";
+    BLOCKS_CAME_AND_WENT: "{came} came in, {went} went", "{came} ブロック追加、{went} ブロック追い出し";
+    WRITTEN_OUT_OF_LATE: "{size} out, {rate} per second of late", "{size}、最近は毎秒 {rate}";
+    WRITTEN_OUT: "written out", "書き出し";
+    STORE_IN_USE: "in use, or left without being closed", "使用中、または正常に閉じられていません";
+    STORE_CLOSED: "closed", "閉じています";
+    MORE_PLACES: "and {count} more places (--json lists them all)", "ほか {count} 箇所(--json ですべて表示)";
+    WRITTEN_TO: "to {place}", "{place} へ";
+    DELTA_IN_USE: "in use", "使用中";
+    COMMIT_INTERRUPTED: "commit interrupted", "書き戻しが中断されています";
+    BEING_CLEARED: "being cleared", "消去中";
+    DISCARDED: "discarded", "破棄";
+    COMMITTED: "committed", "書き戻し";
+
+    // array cache simulate.
+    BLOCK_RANGE: "a power of two from 512 to 1MiB; 4KiB to 256KiB are usual",
+        "512 から 1MiB までの 2 の累乗を指定してください。通常は 4KiB から 256KiB です";
+    RECORDING_OR_ZIPF: "name a recording, or make a workload with -s zipf=1.0",
+        "記録を指定するか、-s zipf=1.0 で負荷を作ってください";
+    HITS_BY_SIZE: "Hits by cache size: {name}", "キャッシュのサイズごとのヒット率: {name}";
+    SIZE_OF_CACHE: "size of the cache", "キャッシュのサイズ";
+    REQUESTS_AND_BLOCKS: "{name}: {requests} requests ask for {asked} blocks of {block}, {different} of them different ({size})",
+        "{name}: 要求 {requests} 件、{block} のブロック {asked} 個、うち異なるもの {different} 個({size})";
+    WITH_SCANS: " with {percent} % scans", "(走査 {percent} %)";
+    ZIPF_WORKLOAD: "Zipf {alpha}{scan}, seed {seed}", "Zipf {alpha}{scan}、シード {seed}";
+    HITS_HEAD: "HITS", "ヒット率";
+    OF_ALL: "of all", "全体に対して";
+
+    // report export, run merge, run --on.
+    RUN_PACKED: "packed {run} as {file} ({size})", "{run} を {file} にまとめました({size})";
+    NOTHING_HIDDEN: "nothing found", "該当なし";
+    STAND_INS: "stand-ins by kind: {kinds}. Names that you gave (of the plan, its members and files) stay: look it over with `tar xOf {file} | less` before you send it",
+        "置き換えた名前の種類: {kinds}。自分で付けた名前(プラン、メンバー、ファイル)は残ります。送る前に `tar xOf {file} | less` で確認してください";
+    MERGED_OF_ONE_MACHINE: "{folder}: {trials} trials of {shards} shards, measured on {machines} machine",
+        "{folder}: シャード {shards} 個の試行 {trials} 回、{machines} 台のマシンで測定";
+    MERGED_OF_MACHINES: "{folder}: {trials} trials of {shards} shards, measured on {machines} machines",
+        "{folder}: シャード {shards} 個の試行 {trials} 回、{machines} 台のマシンで測定";
+    ALL_SHARDS: "{count} shards", "シャード {count} 個";
+    SOME_SHARDS: "{count} of {all} shards", "シャード {all} 個のうち {count} 個";
+    JOB_SUBMITTED: "job {number}: {shards} of a run of {trials} trials\n  to follow it: raidloom run watch {folder}\n  to stop it: scancel {number}\n  at its end: raidloom run merge {folder} -o DIR",
+        "ジョブ {number}: 試行 {trials} 回の測定の{shards}\n  進み具合: raidloom run watch {folder}\n  停止: scancel {number}\n  終了後: raidloom run merge {folder} -o DIR";
+
+    // guest build, guest run.
+    UNPACKING_LINUX: "unpacking Linux", "Linux の展開中";
+    CONFIGURING_LINUX: "configuring Linux", "Linux の設定中";
+    COMPILING_LINUX_OF: "compiling Linux: {done} of about {of} steps", "Linux のコンパイル中: 約 {of} 段階のうち {done}";
+    COMPILING_LINUX: "compiling Linux: {done} steps", "Linux のコンパイル中: {done} 段階";
+    KERNEL_IS_THERE: "is there already (-s again=yes builds it anew)", "すでにあります(-s again=yes で作り直し)";
+    KERNEL_BUILT_IN: "built in {time}", "{time} で作りました";
+    KERNEL_NAMED: ", kernel `{name}`", "、カーネル `{name}`";
+    MODELLED_IN_GUEST: "modelled, Linux {version} in the guest", "モデル(ゲストは Linux {version})";
+    WORK_TOOK: "{label}: {work} of work; it took {took}", "{label}: 作業 {work}、実際の所要時間 {took}";
+    DISK_TRAFFIC: "{disk}: {reads} reads ({read}), {writes} writes ({written}), {flushes} flushes; busy for {busy}",
+        "{disk}: 読み込み {reads} 回({read})、書き込み {writes} 回({written})、フラッシュ {flushes} 回、動作時間 {busy}";
+    CUT_BEFORE_WORK: "the power failed before the work had begun, while arrays or file system were made",
+        "作業の前、アレイかファイルシステムの作成中に電源が切れました";
+    POWER_FAILED_AT: "the power failed at {time}, after {requests} requests",
+        "{time}、要求 {requests} 件の後に電源が切れました";
+    LOST_OF_CACHE: "drive {drive}: {cached} in its cache, {lost} of it lost",
+        "ドライブ {drive}: キャッシュに {cached}、うち {lost} を失いました";
+    IN_SECOND_GUEST: "then, in a second guest:", "その後、2 つ目のゲストで:";
+
+    // model fit of several drives.
+    LINK_FROM_BUFFERS: "from their buffers, MB/s: each by itself {alone}; together {together}",
+        "バッファーから、MB/s: 単独 {alone}、同時 {together}";
+    LINK_SMALL_READS: "reads of 4 KiB a second: each by itself {alone}; together {together}",
+        "毎秒の 4 KiB の読み込み: 単独 {alone}、同時 {together}";
+    LINK_NOT_SHARED: "they share nothing that is in their way", "妨げになる共有部分はありません";
+
+    // report, bench, ui, man.
+    PARQUET_NO_TEXT: "Parquet is no text: name a file (/dev/stdout into a pipe)",
+        "Parquet はテキストではありません。ファイルを指定してください(パイプへは /dev/stdout)";
+    REPORT_WRITES_AGAIN: "; `raidloom report` writes it again", "。`raidloom report` で書き直せます";
+    WROTE_BOTH: "wrote {first} and {second}", "{first} と {second} に書き込みました";
+    DRIVE_WRITES_THROUGH: "; its drive writes through", "。ドライブはライトスルー";
+    DRIVE_HAS_WRITE_CACHE: "; its drive has a write cache", "。ドライブに書き込みキャッシュあり";
+    QUICK_REMOVAL_SYNC: "mounted for quick removal: sync", "クイック削除用のマウント: sync";
+    QUICK_REMOVAL_FLUSH: "mounted for quick removal: flush, written at once after a file is closed",
+        "クイック削除用のマウント: flush(ファイルを閉じるとすぐに書き込み)";
+    MOUNTED_FOR_PERFORMANCE: "mounted for performance: writes may be deferred",
+        "性能優先のマウント: 書き込みが遅れることがあります";
+    SAY_AS_KEY: "say -s {key}=VALUE", "-s {key}=VALUE と指定してください";
+    KEYS_ARE_SAID: "keys of the suite are said as -s KEY=VALUE", "スイートのキーは -s KEY=VALUE で指定します";
+    NO_SUCH_BENCH_FLAG: "{flag}: bench {suite} has no such flag: {form} (raidloom bench explain {suite} lists them)",
+        "{flag}: bench {suite} にそのオプションはありません。{form}(raidloom bench explain {suite} で一覧)";
+    OPEN_ADDRESS_CHANGES: "open this address in a browser on this machine; who has it can change things; Ctrl-C ends it",
+        "このアドレスをこのマシンのブラウザーで開いてください。知る人は変更もできます。Ctrl-C で終了します";
+    OPEN_ADDRESS: "open this address in a browser on this machine; Ctrl-C ends it",
+        "このアドレスをこのマシンのブラウザーで開いてください。Ctrl-C で終了します";
+    WRITING_MANUAL: "writing manual pages to {folder}", "{folder} へのマニュアルページの書き込み";
+    MANUAL_WRITTEN: "manual pages written to {folder}", "マニュアルページを {folder} に書き込みました";
+
+    // choose, pull.
+    HOW_LARGE: "how large is it to be? (--create SIZE)", "サイズを指定してください(--create SIZE)";
+    NO_FILE_NAME_SIZE: "there is no such file; name the size of the drive that stands for it (--create SIZE)",
+        "そのファイルはありません。代わりになるドライブのサイズを指定してください(--create SIZE)";
+    STATE_SHOWS: "{state}; {shows}", "{state}。{shows}";
+    SAME_STATE: "the same state, bit for bit", "ビット単位で同じ状態";
+    ANOTHER_STATE: "ANOTHER STATE", "異なる状態";
+    SHOWS_THE_SAME: "it shows the same", "結果も同じです";
+    SHOWS_ELSE: "it shows SOMETHING ELSE", "結果が異なります";
+    CHECK_FINDS_ERRORS: "a check finds errors", "検査でエラーが見つかりました";
+    CHECK_NO_VERDICT: "the check gave no verdict: {why}", "検査で判定できませんでした: {why}";
+    FILE_BROKEN: "file {file}: {class}, {bytes} bytes; since {since} it had to be {rule}",
+        "ファイル {file}: {class}、{bytes} バイト。{since} 以降は{rule}でなければなりません";
+    PROMISED_AT: "promised at {time}", "約束 {time}";
+    NEVER_PROMISED: "never promised", "約束なし";
+    PROMISES_LOOKED_AT: "{count} promises looked at", "約束 {count} 件を確認";
+    FILES_LOOKED_AT: "{files} files looked at, {exposed} with old data, {lost} closed ones lost",
+        "ファイル {files} 個を確認。古いデータのあるもの {exposed} 個、閉じたのに失われたもの {lost} 個";
+    WRITTEN_MOUNT_IT: "written to {folder}; mount it:", "{folder} に書き込みました。マウントするには:";
+    SMALLEST_LOSS_NONE: "the smallest loss is none: it is broken where none of the {lost} lost writes is lost, so what was promised had not come to the drives ({judged} states judged)",
+        "最小の損失はありません。失われた書き込み {lost} 件がすべて残っていても壊れるため、約束したものがドライブに届いていません(判定した状態 {judged} 個)";
+    SMALLEST_LOSS: "the smallest loss, of {lost} writes that were lost: that of {count} alone breaks the same ({judged} states judged)",
+        "最小の損失: 失われた書き込み {lost} 件のうち、{count} 件だけで同じように壊れます(判定した状態 {judged} 個)";
+    SMALLER_LOSS: "the smallest loss, of {lost} writes that were lost: that of {count} breaks the same, and perhaps fewer do ({judged} states judged)",
+        "最小の損失: 失われた書き込み {lost} 件のうち、{count} 件で同じように壊れます。さらに少なくてもそうかもしれません(判定した状態 {judged} 個)";
+    CAME_TOO_LATE: "what was missing came too late:", "足りなかったものは遅れて来ました:";
+    WRITE_OF_DRIVE: "drive {drive}, sector {sector}, {size} (request {request}, at {time}{answered})",
+        "ドライブ {drive}、セクター {sector}、{size}(要求 {request}、時刻 {time}{answered})";
+    ANSWERED_AT: ", answered at {time}", "、応答 {time}";
+    NO_FLUSH_BEFORE_CUT: "no flush of its drive before the cut", "電源断の前に、このドライブへのフラッシュはありません";
+    NO_FLUSH_AFTER_THAT: "no flush of its drive after that: the last one came at {time}",
+        "その後、このドライブへのフラッシュはありません。最後は {time} です";
+    FLUSH_NOT_ANSWERED: "the flush that covers it came at {time}, and was not answered before the cut",
+        "これを含むフラッシュは {time} に届き、電源断までに応答がありませんでした";
+    FLUSH_NOT_CARRIED_OUT: "the flush that covers it was answered at {time}, and the drive has not carried it out",
+        "これを含むフラッシュには {time} に応答がありましたが、ドライブは実行していません";
+    FUA_NOT_KEPT: "it was to be durable by itself (FUA), and the drive has not kept it",
+        "それ自体が永続化されるはず(FUA)でしたが、ドライブは保持していません";
+    NOT_ANSWERED_BEFORE_CUT: "it was not answered before the cut", "電源断までに応答がありませんでした";
+    CAME_AFTER_CUT: "it came after the cut, and the promise has not waited for it",
+        "電源断の後に届きました。約束はこれを待っていません";
 }

@@ -16,7 +16,7 @@ use stack::{Models, PowerCut, Survival};
 use words::statement;
 
 use super::guest_run::{Conditions, GuestRun};
-use crate::catalogue;
+use crate::catalogue::{self, say};
 use crate::failure::Failure;
 use crate::output::{Output, about, seconds};
 
@@ -116,9 +116,7 @@ pub(super) fn after(
         )));
     }
     if !outcome.has_begun() {
-        output.note(
-            "the power failed before the work had begun, while arrays or file system were made",
-        );
+        output.note(catalogue::CUT_BEFORE_WORK.template());
     }
     let survival = match arguments.cut_loses {
         LossPolicy::Cache => Survival::Nothing,
@@ -139,20 +137,15 @@ pub(super) fn after(
     } else {
         output.file(&first.outcome.output)?;
         first.tell(output);
-        output.note(&format!(
-            "the power failed at {}.{:09} s, after {} requests",
-            outcome.time.nanoseconds() / 1_000_000_000,
-            outcome.time.nanoseconds() % 1_000_000_000,
-            requests(first)
-        ));
+        let nanoseconds = outcome.time.nanoseconds();
+        let (whole, rest) = (nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000);
+        let time = format!("{whole}.{rest:09} s");
+        output.note(&say!(POWER_FAILED_AT, time = time, requests = requests(first)));
         for (number, lost) in lost.iter().enumerate() {
-            output.note(&format!(
-                "drive {number}: {} in its cache, {} of it lost",
-                about(lost.cached_bytes),
-                about(lost.lost_bytes)
-            ));
+            let (cached, lost) = (about(lost.cached_bytes), about(lost.lost_bytes));
+            output.note(&say!(LOST_OF_CACHE, drive = number, cached = cached, lost = lost));
         }
-        output.note("then, in a second guest:");
+        output.note(catalogue::IN_SECOND_GUEST.template());
         output.file(&second.outcome.output)?;
         second.tell(output);
     }

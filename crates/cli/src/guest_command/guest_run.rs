@@ -21,10 +21,10 @@ use mdtools::NewArraySettings;
 use serde_json::{Value, json};
 use serve::{OpenOptions, OpenStack};
 use stack::{Member, Models, OpenFiles};
-use words::statement;
+use words::Text;
 
 use super::{ended, go_on};
-use crate::catalogue;
+use crate::catalogue::{self, say, statement};
 use crate::failure::Failure;
 use crate::keys::Keys;
 use crate::output::{Output, about, seconds};
@@ -234,7 +234,7 @@ struct RecordingsAlone;
 
 impl OpenFiles for RecordingsAlone {
     fn open(&self, path: &Path, _: bool, _: Option<u64>) -> Result<File, Error> {
-        let text = statement!(catalogue::FILE_NO_MODELLED_TIME, path = path.display());
+        let text = statement!(FILE_NO_MODELLED_TIME, path = path.display());
         Err(Error::new(ErrorKind::Invalid, text))
     }
 
@@ -401,9 +401,9 @@ impl<'a> GuestRun<'a> {
         (end.nanoseconds() - begin.nanoseconds()) as f64 / 1e9
     }
 
-    fn label(&self) -> String {
+    fn label(&self) -> Text {
         let short: Vec<&str> = self.version.split('.').take(2).collect();
-        format!("modelled, Linux {} in the guest", short.join("."))
+        statement!(MODELLED_IN_GUEST, version = short.join("."))
     }
 
     /// With what the work said.
@@ -437,7 +437,7 @@ impl<'a> GuestRun<'a> {
             })
             .collect();
         json!({
-            "drives": drives, "label": self.label(), "kernel": self.version,
+            "drives": drives, "label": self.label().english(), "kernel": self.version,
             "seed": self.arguments.seed, "memory_bytes": self.memory_bytes,
             "file_system": self.arguments.fs, "image": self.arguments.keys.image,
             "outer_file_system": self.arguments.keys.outer_file_system,
@@ -452,22 +452,22 @@ impl<'a> GuestRun<'a> {
     /// The same for people.
     pub(super) fn tell(&self, output: &Output) {
         self.outcome.errors.lines().for_each(|line| output.progress(line));
-        output.note(&format!(
-            "{}: {} of work; it took {}",
-            self.label(),
-            seconds(self.work_seconds()),
-            seconds(self.outcome.took.as_secs_f64())
+        output.note(&say!(
+            WORK_TOOK,
+            label = self.label(),
+            work = seconds(self.work_seconds()),
+            took = seconds(self.outcome.took.as_secs_f64())
         ));
         for (number, traffic) in self.traffic().iter().enumerate() {
-            output.note(&format!(
-                "{}: {} reads ({}), {} writes ({}), {} flushes; busy for {}",
-                guest::setup::disk_name(number),
-                traffic.reads,
-                about(traffic.read_bytes),
-                traffic.writes,
-                about(traffic.written_bytes),
-                traffic.flushes,
-                seconds(traffic.busy_seconds)
+            output.note(&say!(
+                DISK_TRAFFIC,
+                disk = guest::setup::disk_name(number),
+                reads = traffic.reads,
+                read = about(traffic.read_bytes),
+                writes = traffic.writes,
+                written = about(traffic.written_bytes),
+                flushes = traffic.flushes,
+                busy = seconds(traffic.busy_seconds)
             ));
         }
     }
@@ -483,13 +483,9 @@ impl<'a> GuestRun<'a> {
                 if output.json {
                     errors.lines().for_each(|line| output.progress(line));
                 }
-                Err(Failure::failed(statement!(catalogue::DISKS_OF_GUEST, last = last)))
+                Err(Failure::failed(statement!(DISKS_OF_GUEST, last = last)))
             }
-            code => Err(Failure::failed(statement!(
-                catalogue::GUEST_WORK_ENDED,
-                code = code,
-                last = last
-            ))),
+            code => Err(Failure::failed(statement!(GUEST_WORK_ENDED, code = code, last = last))),
         }
     }
 }

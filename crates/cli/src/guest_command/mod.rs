@@ -19,7 +19,7 @@ use host::mount::FILE_SYSTEMS;
 use serde_json::json;
 use words::statement;
 
-use crate::catalogue;
+use crate::catalogue::{self, say};
 use crate::failure::{Failure, this_program};
 use crate::keys::{self, Keys};
 use crate::output::{Output, seconds, table};
@@ -142,12 +142,10 @@ fn build(
     let line = Line::new(output);
     let mut tell = |step| {
         line.show(&match step {
-            BuildStep::Unpack => "unpacking Linux".to_owned(),
-            BuildStep::Configure => "configuring Linux".to_owned(),
-            BuildStep::Compile(done, Some(of)) => {
-                format!("compiling Linux: {done} of about {of} steps")
-            }
-            BuildStep::Compile(done, None) => format!("compiling Linux: {done} steps"),
+            BuildStep::Unpack => say!(UNPACKING_LINUX),
+            BuildStep::Configure => say!(CONFIGURING_LINUX),
+            BuildStep::Compile(done, Some(of)) => say!(COMPILING_LINUX_OF, done = done, of = of),
+            BuildStep::Compile(done, None) => say!(COMPILING_LINUX, done = done),
         });
     };
     let built = guest::build(&order, &mut tell, &|| go_on(stop));
@@ -161,12 +159,12 @@ fn build(
         }));
     }
     let how = match was_there {
-        true => "is there already (-s again=yes builds it anew)".to_owned(),
-        false => format!("built in {}", duration(begun.elapsed())),
+        true => say!(KERNEL_IS_THERE),
+        false => say!(KERNEL_BUILT_IN, time = duration(begun.elapsed())),
     };
     let name = match kernel.name() {
         USUAL_KERNEL => String::new(),
-        name => format!(", kernel `{name}`"),
+        name => say!(KERNEL_NAMED, name = name),
     };
     let (version, path) = (kernel.version(), kernel.linux());
     output.result(&format!("Linux {version}{name}: {how}: {}", path.display()))

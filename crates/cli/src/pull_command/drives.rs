@@ -121,13 +121,11 @@ fn drive_bytes(
             // A drive is whole blocks.
             let whole = own.map(|bytes| bytes / 4096 * 4096);
             named.or(create.filter(|_| takes_create)).or(whole).ok_or_else(|| {
-                Failure::usage(match path.symlink_metadata() {
-                    Ok(_) => format!("{address}: how large is it to be? (--create SIZE)"),
-                    Err(_) => format!(
-                        "{address}: there is no such file; name the size of the drive that stands \
-                        for it (--create SIZE)"
-                    ),
-                })
+                let why = match path.symlink_metadata() {
+                    Ok(_) => catalogue::HOW_LARGE,
+                    Err(_) => catalogue::NO_FILE_NAME_SIZE,
+                };
+                Failure::usage(why).at(address)
             })
         }
         _ => Err(Failure::usage(catalogue::DRIVES_KEEP_DATA).at(leaf)),

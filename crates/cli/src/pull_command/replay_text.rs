@@ -6,6 +6,7 @@ use block::Node;
 use lab::pull::{LostWrite, ReplayedState, SmallestLoss, image_name};
 use pull::FlushCover;
 
+use crate::catalogue::{self, say};
 use crate::failure::Failure;
 use crate::output::{Output, about};
 
@@ -18,52 +19,52 @@ pub(super) fn show_replayed(
         return output.document(replayed);
     }
     let ReplayedState { is_same_state, is_same_judgement, judgement, .. } = replayed;
-    let mut text = format!(
-        "{}; {}\n",
-        if *is_same_state { "the same state, bit for bit" } else { "ANOTHER STATE" },
-        if *is_same_judgement { "it shows the same" } else { "it shows SOMETHING ELSE" }
-    );
+    let state = if *is_same_state { say!(SAME_STATE) } else { say!(ANOTHER_STATE) };
+    let shows = if *is_same_judgement { say!(SHOWS_THE_SAME) } else { say!(SHOWS_ELSE) };
+    let mut text = say!(STATE_SHOWS, state = state, shows = shows) + "\n";
     for why in [&judgement.unmountable, &judgement.lost_for_good].into_iter().flatten() {
         text += &format!("{why}\n");
     }
     if judgement.check_failed == Some(true) {
-        text += "a check finds errors\n";
+        text += &(say!(CHECK_FINDS_ERRORS) + "\n");
     }
     if let Some(why) = judgement.unjudged {
-        text += &format!("the check gave no verdict: {why}\n");
+        text += &(say!(CHECK_NO_VERDICT, why = why) + "\n");
     }
     if let Some(found) = &judgement.findings {
         for wrong in found.broken.iter().chain(&found.torn_renames) {
-            text += &format!(
-                "file {}: {}, {} bytes; since {:.6} s it had to be {}\n",
-                wrong.file,
-                wrong.class,
-                wrong.bytes,
-                wrong.since_nanoseconds as f64 / 1e9,
-                wrong.rule
+            text += &say!(
+                FILE_BROKEN,
+                file = wrong.file,
+                class = wrong.class.text(),
+                bytes = wrong.bytes,
+                rule = wrong.rule.text(),
+                since = format!("{:.6} s", wrong.since_nanoseconds as f64 / 1e9)
             );
+            text += "\n";
         }
         for wrong in &found.keys {
             let key = wrong.key.as_ref().map_or(String::new(), |key| format!(" {key}"));
             let since = match wrong.since_nanoseconds {
-                Some(time) => format!("promised at {:.6} s", time as f64 / 1e9),
-                None => "never promised".to_owned(),
+                Some(time) => say!(PROMISED_AT, time = seconds(time)),
+                None => say!(NEVER_PROMISED),
             };
             text += &format!("{}{key}: {since}\n", wrong.verdict);
         }
         text += &match replayed.is_own_check {
-            true => format!("{} promises looked at\n", found.promises),
-            false => format!(
-                "{} files looked at, {} with old data, {} closed ones lost\n",
-                found.files,
-                found.exposed,
-                found.lost.len()
+            true => say!(PROMISES_LOOKED_AT, count = found.promises),
+            false => say!(
+                FILES_LOOKED_AT,
+                files = found.files,
+                exposed = found.exposed,
+                lost = found.lost.len()
             ),
         };
+        text += "\n";
     }
     text += &replayed.smallest_loss.as_ref().map_or(String::new(), smallest_loss);
     if let (Some(folder), Some(stack)) = (images, &replayed.images) {
-        text += &format!("\nwritten to {}; mount it:\n  ", folder.display());
+        text += &format!("\n{}\n  ", say!(WRITTEN_MOUNT_IT, folder = folder.display()));
         text += &match stack::parse(stack) {
             Ok(Node::Leaf { .. }) => format!(
                 "mount -t {} -o loop {} FOLDER\n",
@@ -83,68 +84,57 @@ pub(super) fn show_replayed(
 /// What alone breaks the same.
 fn smallest_loss(found: &SmallestLoss) -> String {
     let SmallestLoss { lost, judged, .. } = found;
-    let mut text = match (&found.writes[..], found.is_minimal) {
-        ([], _) => format!(
-            "\nthe smallest loss is none: it is broken where none of the {lost} lost writes is lost, \
-            so what was promised had not come to the drives ({judged} states judged)\n"
-        ),
-        (writes, true) => format!(
-            "\nthe smallest loss, of {lost} writes that were lost: that of {} alone breaks the same \
-            ({judged} states judged)\n",
-            writes.len()
-        ),
-        (writes, false) => format!(
-            "\nthe smallest loss, of {lost} writes that were lost: that of {} breaks the same, and \
-            perhaps fewer do ({judged} states judged)\n",
-            writes.len()
-        ),
+    let message = match (&found.writes[..], found.is_minimal) {
+        ([], _) => catalogue::SMALLEST_LOSS_NONE,
+        (_, true) => catalogue::SMALLEST_LOSS,
+        (_, false) => catalogue::SMALLER_LOSS,
     };
+    let count = found.writes.len();
+    let said = words::say!(message, lost = lost, count = count, judged = judged);
+    let mut text = format!("\n{said}\n");
     found.writes.iter().for_each(|write| text += &lost_write(write));
     if let Some(late) = &found.late {
-        text += "what was missing came too late:\n";
+        text += &(say!(CAME_TOO_LATE) + "\n");
         text += &lost_write(late);
     }
     text
 }
 
+fn seconds(nanoseconds: u64) -> String {
+    format!("{:.6} s", nanoseconds as f64 / 1e9)
+}
+
 /// A write, whose it is, and what should have made it durable.
 fn lost_write(write: &LostWrite) -> String {
-    let seconds = |nanoseconds: u64| format!("{:.6} s", nanoseconds as f64 / 1e9);
     let completed = match write.completed_nanoseconds {
-        Some(time) => format!(", answered at {}", seconds(time)),
+        Some(time) => say!(ANSWERED_AT, time = seconds(time)),
         None => String::new(),
     };
     let owners: Vec<String> = write.owners.iter().map(ToString::to_string).collect();
     let owners = if owners.is_empty() { String::new() } else { format!(": {}", owners.join("; ")) };
     let flush = match write.flush {
-        FlushCover::Never { last_nanoseconds: None } => {
-            "no flush of its drive before the cut".to_owned()
-        }
+        FlushCover::Never { last_nanoseconds: None } => say!(NO_FLUSH_BEFORE_CUT),
         FlushCover::Never { last_nanoseconds: Some(time) } => {
-            format!("no flush of its drive after that: the last one came at {}", seconds(time))
+            say!(NO_FLUSH_AFTER_THAT, time = seconds(time))
         }
-        FlushCover::Unanswered { arrived_nanoseconds } => format!(
-            "the flush that covers it came at {}, and was not answered before the cut",
-            seconds(arrived_nanoseconds)
-        ),
-        FlushCover::Ignored { answered_nanoseconds } => format!(
-            "the flush that covers it was answered at {}, and the drive has not carried it out",
-            seconds(answered_nanoseconds)
-        ),
-        FlushCover::Fua { .. } => {
-            "it was to be durable by itself (FUA), and the drive has not kept it".to_owned()
+        FlushCover::Unanswered { arrived_nanoseconds } => {
+            say!(FLUSH_NOT_ANSWERED, time = seconds(arrived_nanoseconds))
         }
-        FlushCover::UnderWay => "it was not answered before the cut".to_owned(),
-        FlushCover::AfterCut => {
-            "it came after the cut, and the promise has not waited for it".to_owned()
+        FlushCover::Ignored { answered_nanoseconds } => {
+            say!(FLUSH_NOT_CARRIED_OUT, time = seconds(answered_nanoseconds))
         }
+        FlushCover::Fua { .. } => say!(FUA_NOT_KEPT),
+        FlushCover::UnderWay => say!(NOT_ANSWERED_BEFORE_CUT),
+        FlushCover::AfterCut => say!(CAME_AFTER_CUT),
     };
-    format!(
-        "  drive {}, sector {}, {} (request {}, at {}{completed}){owners}\n    {flush}\n",
-        write.member,
-        write.sector,
-        about(write.bytes),
-        write.request,
-        seconds(write.arrived_nanoseconds)
-    )
+    let place = say!(
+        WRITE_OF_DRIVE,
+        drive = write.member,
+        sector = write.sector,
+        size = about(write.bytes),
+        request = write.request,
+        time = seconds(write.arrived_nanoseconds),
+        answered = completed
+    );
+    format!("  {place}{owners}\n    {flush}\n")
 }

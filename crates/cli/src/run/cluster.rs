@@ -6,6 +6,7 @@ use lab::slurm::{self, Job};
 use serde_json::json;
 
 use super::arguments::RunArguments;
+use crate::catalogue::say;
 use crate::failure::{Failure, this_program};
 use crate::output::Output;
 use crate::plan;
@@ -51,13 +52,15 @@ fn submitted(output: &Output, folder: &Path, job: &Job, tasks: usize) -> Result<
     }
     let shown = folder.display();
     let what = if tasks == job.shards as usize {
-        format!("{tasks} shards")
+        say!(ALL_SHARDS, count = tasks)
     } else {
-        format!("{tasks} of {} shards", job.shards)
+        say!(SOME_SHARDS, count = tasks, all = job.shards)
     };
-    output.result(&format!(
-        "job {number}: {what} of a run of {} trials\n  to follow it: raidloom run watch {shown}\n  to \
-        stop it: scancel {number}\n  at its end: raidloom run merge {shown} -o DIR",
-        job.trials
+    output.result(&say!(
+        JOB_SUBMITTED,
+        number = number,
+        shards = what,
+        trials = job.trials,
+        folder = shown
     ))
 }

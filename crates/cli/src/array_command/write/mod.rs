@@ -25,7 +25,7 @@ use reactor::{Reactor, Time};
 use serde_json::{Value, json};
 use stack::BuildContext;
 
-use crate::catalogue;
+use crate::catalogue::{self, say, statement};
 use crate::consent;
 use crate::failure::Failure;
 use crate::output::{Output, about};
@@ -109,12 +109,13 @@ pub(super) fn write(output: &Output, arguments: &WriteArguments) -> Result<(), F
     let image = Image::open(source, &arguments.image, &info)?;
     if image.size_bytes > info.size_bytes {
         let (image_text, target_text) = (size_text(image.size_bytes), size_text(info.size_bytes));
-        let text = format!(
-            "{}: it has {image_text} and {} only {target_text}; nothing was written",
-            arguments.image.display(),
-            arguments.target
+        let text = statement!(
+            IMAGE_TOO_LARGE,
+            image = image_text,
+            target = &arguments.target,
+            size = target_text
         );
-        return Err(Failure::usage(text));
+        return Err(Failure::usage(text).at(arguments.image.display()));
     }
     let data = image::data_of(&image.file, image.whole_bytes);
     let reactor = Reactor::wall()?;
@@ -122,11 +123,8 @@ pub(super) fn write(output: &Output, arguments: &WriteArguments) -> Result<(), F
         Transfer { output, image: &image, target: &target, reactor: &reactor, stop: &stop };
     let written = transfer.write(&image::pieces(&data, image.whole_bytes, cut(&info, true)))?;
     if written.ended.stopped {
-        let text = format!(
-            "interrupted: the first {} of the image are on {}, and no more",
-            about(written.ended.bytes),
-            arguments.target
-        );
+        let (written, target) = (about(written.ended.bytes), &arguments.target);
+        let text = statement!(INTERRUPTED_WRITING, written = written, target = target);
         return Err(Failure::interrupted(text));
     }
     let read = if arguments.no_verify {
@@ -134,10 +132,7 @@ pub(super) fn write(output: &Output, arguments: &WriteArguments) -> Result<(), F
     } else {
         let read = transfer.compare(&image::pieces(&data, image.whole_bytes, cut(&info, false)))?;
         if read.ended.stopped {
-            let text = format!(
-                "interrupted: all is written, of which the first {} were read back",
-                about(read.ended.bytes)
-            );
+            let text = statement!(INTERRUPTED_READING_BACK, read = about(read.ended.bytes));
             return Err(Failure::interrupted(text));
         }
         Some(read)
@@ -165,8 +160,9 @@ fn cut(info: &Info, clears: bool) -> Cut {
 
 impl Image {
     fn open(file: File, path: &Path, target: &Info) -> Result<Image, Failure> {
-        let failed =
-            |error| Failure::from(Error::from_io(format!("{}: reading it", path.display()), error));
+        let failed = |error| {
+            Failure::from(Error::from_io(statement!(READING_IT, path = path.display()), error))
+        };
         let size_bytes =
             std::io::Seek::seek(&mut &file, std::io::SeekFrom::End(0)).map_err(failed)?;
         let whole_bytes = size_bytes - size_bytes % u64::from(target.block_bytes);
@@ -188,7 +184,7 @@ impl Image {
         let mut rest = vec![0; (self.size_bytes - self.whole_bytes) as usize];
         self.file
             .read_exact_at(&mut rest, self.whole_bytes)
-            .map_err(|error| Error::from_io("reading the end of the image", error))?;
+            .map_err(|error| Error::from_io(catalogue::READING_IMAGE_END, error))?;
         Ok(rest)
     }
 }
@@ -240,11 +236,14 @@ impl Transfer<'_> {
     fn pass(&mut self, work: Work, pieces: &[Piece], begin: Time) -> Result<PassEnd, Error> {
         let image = self.image.device.as_ref().map(|device| device as &dyn Device);
         let line = Line::new(self.output);
-        let what = if work == Work::Write { "writing" } else { "reading back" };
+        let what = match work {
+            Work::Write => catalogue::WRITING_IMAGE,
+            Work::Compare => catalogue::READING_BACK,
+        };
         let mut go_on = |bytes: u64| {
             if self.output.animates() {
                 line.show(&far(
-                    what,
+                    what.template(),
                     bytes,
                     self.image.size_bytes,
                     self.reactor.now().since(begin),
@@ -264,11 +263,12 @@ fn far(what: &str, done: u64, total: u64, elapsed: Duration) -> String {
     }
     let rate = done as f64 / seconds;
     let left = Duration::from_secs_f64((total - done) as f64 / rate);
-    format!(
-        "{what} {:3.0} %  {:.1} MB/s  {} left",
-        100.0 * done as f64 / total as f64,
-        rate / 1e6,
-        duration(left)
+    say!(
+        HOW_FAR_AND_FAST,
+        what = what,
+        percent = format!("{:3.0}", 100.0 * done as f64 / total as f64),
+        rate = format!("{:.1}", rate / 1e6),
+        left = duration(left)
     )
 }
 
@@ -294,24 +294,24 @@ fn report(
         }));
     }
     let rate = |took: &PassOutcome| format!("{:.1} MB/s", took.bytes_per_second() / 1e6);
-    let holes = if hole_bytes > 0 {
-        format!(", of which {} are holes", about(hole_bytes))
-    } else {
-        String::new()
+    let holes = match hole_bytes {
+        0 => String::new(),
+        bytes => say!(OF_WHICH_HOLES, size = about(bytes)),
     };
-    let verified = read
-        .map_or("not read back".to_owned(), |read| format!("read back and equal ({})", rate(read)));
-    output.result(&format!(
-        "{}: {} written ({}){holes}; {verified}",
-        arguments.target,
-        about(image.size_bytes),
-        rate(written)
+    let verified = match read {
+        None => say!(NOT_READ_BACK),
+        Some(read) => say!(READ_BACK_EQUAL, rate = rate(read)),
+    };
+    output.result(&say!(
+        IMAGE_WRITTEN,
+        target = arguments.target,
+        size = about(image.size_bytes),
+        rate = rate(written),
+        holes = holes,
+        verified = verified
     ))?;
     if info.size_bytes > image.size_bytes {
-        output.note(&format!(
-            "the target's last {} are as they were",
-            about(info.size_bytes - image.size_bytes)
-        ));
+        output.note(&say!(REST_OF_TARGET, size = about(info.size_bytes - image.size_bytes)));
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ use block::{
 };
 
 use super::image::Piece;
+use crate::catalogue::{self, statement};
 
 /// Pieces under way at a time.
 const DEPTH: u32 = 8;
@@ -118,7 +119,7 @@ impl<'a> Pass<'a> {
             if !moved {
                 self.reactor
                     .wait(None)
-                    .map_err(|error| Error::from_io("waiting for image and target", error))?;
+                    .map_err(|error| Error::from_io(catalogue::WAITING_FOR_BOTH, error))?;
             }
         }
     }
@@ -179,7 +180,7 @@ impl<'a> Pass<'a> {
         let moved = !done.is_empty();
         for (index, completion) in done.drain(..).enumerate() {
             let slot = &mut self.queue[(completion.tag - self.first) as usize];
-            let place = || format!("at {} of the image", slot.piece.range.start);
+            let place = || statement!(AT_OF_THE_IMAGE, offset = slot.piece.range.start);
             let before = std::mem::replace(&mut slot.state, State::Done);
             let error = match (completion.result, completion.buffer) {
                 (Err(error), _) => Some(error.at(place())),
@@ -193,10 +194,8 @@ impl<'a> Pass<'a> {
                         unreachable!("the target has what was sent")
                     };
                     let wrong = difference(&found, expected.as_ref()).map(|at| {
-                        let text = format!(
-                            "the target differs from the image at byte {}",
-                            slot.piece.range.start + at
-                        );
+                        let byte = slot.piece.range.start + at;
+                        let text = statement!(TARGET_DIFFERS, byte = byte);
                         Error::new(ErrorKind::Other, text)
                     });
                     self.buffers.push(found);
