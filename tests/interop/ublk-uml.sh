@@ -1,11 +1,12 @@
 #!/bin/bash
-# Inside user-mode Linux with the guests' kernel, which has ublk: an array as /dev/ublkbN; started by tests/attach/ublk.rs.
+# Inside a machine whose kernel has ublk (user-mode Linux with the guests' kernel, or qemu.sh): an array as /dev/ublkbN; started by
+# tests/attach/ublk.rs.
 #
-#   ublk-uml.sh RAIDLOOM
+#   ublk-uml.sh [RAIDLOOM]
 #
-# RAIDLOOM is the program. Prints what it found, line by line, `done` at the end.
+# RAIDLOOM is the program, if not that in the PATH. Prints what it found, line by line, `done` at the end.
 set -u
-raidloom=$1
+raidloom=${1:-raidloom}
 export RAIDLOOM_RUNTIME_DIR=/run/raidloom
 
 . "$(dirname "$0")/uml-must.sh"

@@ -93,6 +93,8 @@ words::catalogue! {
     NO_UBLK: "this kernel has no ublk, or has not loaded it (`modprobe ublk_drv`; Linux 6.0 and later)",
         "このカーネルに ublk がないか、読み込まれていません(`modprobe ublk_drv`、Linux 6.0 以降)";
     UBLK_FOR_ROOT: "this kernel lets only root make ublk devices", "このカーネルで ublk デバイスを作れるのは root だけです";
+    UBLK_NOT_GIVEN: "it is root's: a rule of udev has to make it yours",
+        "root のものです。udev のルールで自分のものにする必要があります";
     MAKING_UBLK: "making a ublk device", "ublk デバイスの作成";
     UBLK_PARAMETERS: "the parameters of a ublk device", "ublk デバイスのパラメーター";
     STARTING_UBLK: "starting a ublk device", "ublk デバイスの開始";

@@ -159,7 +159,13 @@ impl Exports {
             None => UblkDevice::attach(device, &options),
             Some(_) => UblkDevice::recover(device, &options),
         };
-        if made.as_ref().is_err_and(|error| error.kind() == ErrorKind::TimedOut) {
+        let may_stay = |error: &block::Error| match error.kind() {
+            ErrorKind::TimedOut => true,
+            // What nobody has made this user's, this user cannot take away.
+            ErrorKind::Permission => export::ublk::is_there(),
+            _ => false,
+        };
+        if made.as_ref().is_err_and(may_stay) {
             journal.leave_ublk();
         }
         let made = made.map_err(|error| {

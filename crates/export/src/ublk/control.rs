@@ -1,10 +1,11 @@
 //! The commands by which ublk devices are made, looked at and taken away.
 
 use std::cell::Cell;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -115,7 +116,7 @@ pub(super) struct Control {
 }
 
 /// How long a new device's file may take to be there, and this user's.
-const FILE_ATTEMPTS: u32 = 40;
+const FILE_ATTEMPTS: u32 = 100;
 /// How long the driver may take for what it does by itself.
 const ANSWER_TIME: Duration = Duration::from_secs(10);
 /// And where it waits for requests to be answered: tables of partitions are read when a device is
@@ -213,21 +214,29 @@ impl Control {
         }
     }
 
-    /// What the driver says of a device; `None` where there is none of this number.
-    pub(super) fn find(&self, number: u32) -> Option<DeviceInfo> {
+    /// What the driver says of a device.
+    pub(super) fn find(&self, number: u32) -> io::Result<DeviceInfo> {
         let mut bytes = [0; DEVICE_BYTES];
         let verb = if self.unprivileged { Verb::FindOwn } else { Verb::Find };
-        self.command(verb, number, 0, &mut bytes).ok()?;
-        Some(DeviceInfo::decode(&bytes))
+        self.command(verb, number, 0, &mut bytes)?;
+        Ok(DeviceInfo::decode(&bytes))
     }
 
     /// All devices that there are, as far as this user may look at them.
     pub(super) fn devices(&self) -> Vec<DeviceInfo> {
-        let number = |entry: io::Result<fs::DirEntry>| {
-            entry.ok()?.file_name().to_str()?.strip_prefix("ublkc")?.parse().ok()
+        numbers().filter_map(|number| self.find(number).ok()).collect()
+    }
+
+    /// That there is a device of somebody who is not root, and maybe this user's, whose file is
+    /// root's still: nobody but root may look at it or take it away.
+    pub(super) fn hidden(&self) -> Option<Error> {
+        let is_hidden = |number: &u32| {
+            let is_roots = fs::metadata(server_path(*number)).is_ok_and(|file| file.uid() == 0);
+            let refused = |error: io::Error| Errno::from_io_error(&error) == Some(Errno::ACCESS);
+            is_roots && self.find(*number).is_err_and(refused)
         };
-        let numbers = fs::read_dir("/dev").into_iter().flatten().filter_map(number);
-        numbers.filter_map(|number| self.find(number)).collect()
+        let number = numbers().find(|number| self.unprivileged && is_hidden(number))?;
+        Some(not_given(&server_path(number)))
     }
 
     /// Makes a device and its server's file; the number and what else the driver has decided stand
@@ -278,11 +287,10 @@ impl Control {
         self.command(verb, number, data, &mut [])
     }
 
-    /// Opens the file of a device's server.
-    pub(super) fn open_server(&self, number: u32) -> Result<OwnedFd, Error> {
-        let path = server_path(number);
-        let open = || File::options().read(true).write(true).open(&path);
-        let mut opened = open();
+    /// Opens the file of a device or of its server, when it is there and this user's: udev makes
+    /// it so.
+    pub(super) fn open_file(&self, path: &Path, options: &OpenOptions) -> Result<File, Error> {
+        let mut opened = options.open(path);
         for _ in 0..FILE_ATTEMPTS {
             let comes = |error: &io::Error| {
                 matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
@@ -290,12 +298,27 @@ impl Control {
             if !opened.as_ref().is_err_and(comes) {
                 break;
             }
-            // udev makes it, or makes it this user's.
             let _ = rustix::event::poll(&mut [], Some(&PAUSE));
-            opened = open();
+            opened = options.open(path);
         }
-        opened.map(OwnedFd::from).map_err(|error| Error::from_io(path.display().to_string(), error))
+        opened.map_err(|error| match error.kind() {
+            io::ErrorKind::PermissionDenied if self.unprivileged => not_given(path),
+            _ => Error::from_io(path.display().to_string(), error),
+        })
     }
+}
+
+/// The numbers of all devices.
+fn numbers() -> impl Iterator<Item = u32> {
+    let number = |entry: io::Result<fs::DirEntry>| {
+        entry.ok()?.file_name().to_str()?.strip_prefix("ublkc")?.parse().ok()
+    };
+    fs::read_dir("/dev").into_iter().flatten().filter_map(number)
+}
+
+/// That no rule of udev has made a file this user's.
+fn not_given(path: &Path) -> Error {
+    Error::new(ErrorKind::Permission, Text::from(catalogue::UBLK_NOT_GIVEN).at(path.display()))
 }
 
 /// That the driver does not answer, within the limit or not any more.
@@ -419,13 +442,13 @@ mod tests {
                 let made = control.add(wanted, true).unwrap();
                 assert_eq!((made.number, made.identity), (3, 77));
                 assert_eq!(made.flags & RECOVERS == 0, unprivileged);
-                assert_eq!(control.find(3), Some(made));
-                assert_eq!(control.find(4), None);
+                assert_eq!(control.find(3).unwrap(), made);
+                assert!(control.find(4).is_err());
                 control.set_parameters(3, &[1; PARAMETER_BYTES]).unwrap();
                 for verb in [Verb::Start, Verb::Stop, Verb::Delete] {
                     control.tell(verb, 3).unwrap();
                 }
-                assert_eq!(control.find(3), None);
+                assert!(control.find(3).is_err());
             }
         }
     }
@@ -458,7 +481,7 @@ mod tests {
         assert_eq!(kernel.told.lock().unwrap().len(), told);
         // Whoever comes later finds what is left, and takes it away.
         let later = kernel.opened(false).unwrap();
-        assert!(later.find(made.number).is_some());
+        assert!(later.find(made.number).is_ok());
         later.tell(Verb::Delete, made.number).unwrap();
         assert!(kernel.devices.lock().unwrap().is_empty());
     }

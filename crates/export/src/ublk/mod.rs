@@ -118,6 +118,7 @@ impl UblkDevice {
         ours.control
             .tell(Verb::Start, ours.number)
             .map_err(|error| Error::from_io(catalogue::STARTING_UBLK, error))?;
+        ours.control.open_file(&ours.path, File::options().read(true))?;
         Ok(ours)
     }
 
@@ -177,9 +178,12 @@ impl UblkDevice {
             user: None,
             looks: 0,
         };
-        first(&mut ours)?;
-        let server = Arc::new(ours.control.open_server(found.number)?);
+        // Before all else: who is not root is obeyed only once the file is this user's.
+        let path = server_path(found.number);
+        let server = ours.control.open_file(&path, File::options().read(true).write(true))?;
+        let server = Arc::new(OwnedFd::from(server));
         ours.server = Some(Arc::clone(&server));
+        first(&mut ours)?;
         let shared = Arc::new(UblkShared {
             device: Arc::clone(&plan.device),
             policy: options.policy,
@@ -409,7 +413,12 @@ fn tell_all(identity: u64, verbs: &[Verb]) -> Result<(), Error> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
-    for device in control.devices().into_iter().filter(|it| it.identity == identity) {
+    let own = |device: &DeviceInfo| device.identity == identity;
+    let devices: Vec<DeviceInfo> = control.devices().into_iter().filter(own).collect();
+    if let Some(hidden) = control.hidden().filter(|_| devices.is_empty()) {
+        return Err(hidden);
+    }
+    for device in devices {
         let path = block_path(device.number);
         let failed = |error| Error::from_io(path.display().to_string(), error);
         verbs.iter().try_for_each(|verb| control.tell(*verb, device.number)).map_err(failed)?;
