@@ -190,7 +190,10 @@ fn document(found: &Guesses, paths: &[Option<MemberSource>], show: usize) -> Val
     let guess = |guess: &Guess| {
         let layout = guess.shape.layout;
         let layout = (layout != Layout::Plain).then(|| layout.to_string());
-        let row = |row: &Evidence| json!({ "kind": row.kind.english, "fits": row.fits, "misfits": row.misfits });
+        let row = |row: &Evidence| {
+            let kind = row.kind.english;
+            json!({ "kind": kind, "fits": row.fits, "misfits": row.misfits })
+        };
         let evidence: Vec<Value> = guess.evidence.iter().map(row).collect();
         json!({
             "agreement": f64::from(guess.agreement) / f64::from(WHOLE),
