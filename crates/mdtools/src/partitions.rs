@@ -237,4 +237,27 @@ mod tests {
         boot_sector[3..7].copy_from_slice(b"NTFS");
         assert_eq!(found(&[(0, boot_sector)]), []);
     }
+
+    #[test]
+    fn whatever_a_table_says_partitions_lie_on_the_disk() {
+        let seed = 0x7061_7274;
+        println!("seed {seed:#x}");
+        let mut random = reactor::Random::with_seed(seed);
+        let part = ([1; 16], 2048, 4095);
+        let whole =
+            [vec![(0, record(&[(MBR_GPT, 1, 1), (0x05, 8, 64)]))], gpt_of(512, 1, 2, &[part])];
+        for _ in 0..300 {
+            let mut pieces = whole.concat();
+            for _ in 0..random.usize(1..12) {
+                let number = random.usize(0..pieces.len());
+                let bytes = &mut pieces[number].1;
+                let at = random.usize(0..bytes.len().min(512));
+                bytes[at] = [0, 0xff, random.u8(..)][random.usize(0..3)];
+            }
+            for part in found(&pieces) {
+                let end = part.offset_bytes.checked_add(part.size_bytes);
+                assert!(end.is_some_and(|end| end <= 64 * MIB) && part.size_bytes > 0, "{part:?}");
+            }
+        }
+    }
 }

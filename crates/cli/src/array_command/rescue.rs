@@ -73,6 +73,9 @@ fn looked(output: &Output, arguments: &RescueArguments) -> Result<RescueReport, 
     line.clear();
     let report = report?;
     report.notes.iter().for_each(|note| output.note(note));
+    if report.interrupted {
+        output.note(&say!(SEARCH_ENDED, time = arguments.time));
+    }
     Ok(report)
 }
 

@@ -42,7 +42,6 @@ use array::geometry::{ParityLayout, Raid10Layout};
 use array::md::{Layout, Level, data_offset_sectors};
 use array::{Raid0Layout, geometry};
 use block::Node;
-use reactor::Random;
 use words::{Message, Text, statement};
 
 use crate::MemberSource;
@@ -52,9 +51,9 @@ use evidence::Tally;
 pub use evidence::{Evidence, Proof};
 pub use images::Images;
 use landmarks::{Landmark, openings};
-pub(crate) use nested::{Copies, beginnings, copies, guess_stripe, nested_offsets, sums};
+pub(crate) use nested::{Copies, Sums, beginnings, copies, guess_stripe, nested_offsets, sums};
 use q_orders::{Keys, told_by_q, weighted_rows};
-use reader::{Reader, is_zero};
+use reader::{Reader, Sector, is_zero};
 use redundancy::{Fit, Sample};
 use search::{AbsentSource, COPIES, Order, Search};
 use shape::{Map, Spot};
@@ -83,6 +82,8 @@ const FILLED_MAX: usize = 4;
 const SAMPLES: usize = 256;
 /// At how many addresses copies are compared.
 const COMPARED: usize = 64;
+/// Where no two members hold the same at so many of them, there are no copies.
+const COMPARED_MIN: usize = 32;
 /// What fits by chance, or in what superblocks have beside them, makes no candidate.
 const FITS_MIN: u32 = 4;
 /// Copies and rows that agree beyond this number prove nothing more.
@@ -562,13 +563,19 @@ impl Work<'_> {
             }
             _ => {
                 let absent = absent_in(level);
-                // Reading for copies takes longer than all else: where a file system told what it
-                // is, it is left out for those that do not begin with one.
+                let compared =
+                    if level == Level::Raid10 { self.compared(&map) } else { Vec::new() };
                 let is_told = self.guesses.iter().any(|guess| guess.agreement >= AGREEMENT_SOUND);
-                let begins =
-                    || !self.after_openings(&map, absent, &Order::unknown(count), &[]).is_empty();
-                let is_copied = level == Level::Raid10 && (!is_told || begins());
-                let compared = if is_copied { self.compared(&map) } else { Vec::new() };
+                // Orders are looked for by copies only where there are any. With more than one
+                // member missing there need not be.
+                let is_copied = self.shows_copies(&map, &compared);
+                if level == Level::Raid10
+                    && !is_copied
+                    && compared.len() >= COMPARED_MIN
+                    && self.relations.absent <= 1
+                {
+                    return;
+                }
                 let mut orders = Vec::new();
                 for order in told_by_q(self.samples, &mut self.keys, shape, &map) {
                     let known = Order::known(order.into_iter().map(Some).collect());
@@ -578,7 +585,7 @@ impl Work<'_> {
                 if orders.is_empty() {
                     orders = self.after_openings(&map, absent, &Order::unknown(count), &compared);
                 }
-                if orders.is_empty() && is_copied {
+                if orders.is_empty() && is_copied && !is_told {
                     let search = Search::new(self.reader, &map, absent, &compared);
                     orders = search.from(Order::unknown(count), None);
                     orders.retain(|order| order.tally.fits() > 0);
@@ -602,27 +609,31 @@ impl Work<'_> {
         openings(0).into_iter().flat_map(from).collect()
     }
 
+    /// Where copies are compared: addresses of what the samples hold.
     fn compared(&self, map: &Map) -> Vec<u64> {
-        let mut random = Random::with_seed(1);
-        let sectors = map.size_bytes() / SECTOR_BYTES;
-        let mut spots: Vec<Spot> = Vec::new();
-        let mut holds_something = |address: u64| {
-            map.spots(address, &mut spots);
-            let member = |member: usize| {
-                spots.iter().any(|spot| {
-                    self.reader.sector(member, spot.offset).is_some_and(|sector| !is_zero(&sector))
-                })
-            };
-            (0..self.reader.count()).any(member)
+        let count = self.reader.count();
+        let samples = self.samples.iter().enumerate();
+        let address =
+            |(number, sample): (usize, &Sample)| map.copied_at(number % count, sample.offset);
+        samples.filter_map(address).take(COMPARED).collect()
+    }
+
+    /// Whether any two members hold the same where a shape has copies, be they in whatever place.
+    fn shows_copies(&self, map: &Map, compared: &[u64]) -> bool {
+        let mut spots = Vec::new();
+        let sectors = |spot: &Spot| -> Vec<(usize, Sector)> {
+            let sector = |member| Some((member, self.reader.sector(member, spot.offset)?));
+            let held = (0..self.reader.count()).filter_map(sector);
+            held.filter(|(_, sector)| !is_zero(sector)).collect()
         };
-        // Near the start, where there is something, and anywhere.
-        let places = (0..COMPARED as u64 * 8).map(|place| match place % 2 {
-            0 => (place / 2 * 32 + random.u64(0..32)) % sectors.max(1),
-            _ => random.u64(0..sectors.max(1)),
-        });
-        let addresses: Vec<u64> =
-            places.map(|sector| sector * SECTOR_BYTES).filter(|_| sectors > 0).collect();
-        addresses.into_iter().filter(|address| holds_something(*address)).take(COMPARED).collect()
+        compared.iter().any(|address| {
+            map.spots(*address, &mut spots);
+            let held: Vec<Vec<(usize, Sector)>> = spots.iter().map(sectors).collect();
+            let Some((ones, others)) = held.split_first() else { return false };
+            ones.iter().any(|(one, sector)| {
+                others.iter().flatten().any(|(other, copy)| other != one && copy == sector)
+            })
+        })
     }
 
     /// Members one behind the other: the first has the opening, and each next one is looked for in
@@ -731,7 +742,8 @@ impl Work<'_> {
         // Every landmark once more, with all members in their places: so candidates can be
         // compared.
         let known = Order::known(members.iter().copied().map(Some).collect());
-        let mut search = Search::new(self.reader, &map, absent_in(shape.level), compared);
+        let with_parity = shape.below.map_or(shape.level, |below| below.level);
+        let mut search = Search::new(self.reader, &map, absent_in(with_parity), compared);
         search.is_patient = true;
         let mut tally = search.from(known, order.opening().cloned()).pop()?.tally;
         let in_data = |sample: &&Sample| sample.offset >= shape.data_offset_bytes;

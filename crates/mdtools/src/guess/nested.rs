@@ -15,13 +15,13 @@ use array::md::{Layout, Level};
 
 use super::landmarks::{Landmark, Verdict, openings};
 use super::q_orders::{self, Keys, told_by_q};
-use super::reader::Reader;
+use super::reader::{Reader, Sector};
 use super::redundancy::{Fit, Sample};
-use super::search::{AbsentSource, Order};
+use super::search::Order;
 use super::shape::{Map, ParityBelow, Shape};
 use super::{
     CHUNKS_BYTES, Guess, Guesses, Members, Relations, SAMPLES, SECTOR_BYTES, SearchLimits, Work,
-    data_offsets, permutations, rank, redundancy,
+    absent_in, data_offsets, permutations, rank, redundancy,
 };
 
 /// Chunks by which mdadm's rule for the start of data differs, in bytes.
@@ -56,30 +56,69 @@ pub(crate) fn copies(members: &dyn Members, seed: u64) -> Vec<Copies> {
     classes
 }
 
-/// Groups of so many members that add up to zero each, without one of them (Q) where `but_one` says
-/// so, where all members are in a group; none where that is not so.
+/// Members in groups of which each adds up to zero.
+pub(crate) struct Sums {
+    pub(crate) groups: Vec<Vec<usize>>,
+    /// The last group is what is left: it lacks one, which stands there as the number behind the
+    /// last member.
+    pub(crate) lacks_one: bool,
+}
+
+/// Groups of one of these sizes that add up to zero each, without one of their members (Q) where
+/// `but_one` says so; nothing where not all members are in one of several groups. Groups that are
+/// whole come before those of which one lacks a member.
 pub(crate) fn sums(
     members: &dyn Members,
-    size: usize,
+    sizes: &[usize],
     but_one: bool,
     seed: u64,
-) -> Vec<Vec<usize>> {
+) -> Option<Sums> {
     let samples = redundancy::samples(members, seed, SAMPLES, &mut || true);
-    let mut left: Vec<usize> = (0..members.count()).collect();
-    let mut groups = Vec::new();
-    while let Some(first) = left.first().copied() {
-        let holds = |group: &Vec<usize>| redundancy::sum_of_group(&samples, group, but_one).holds();
-        let Some(group) = choices(&left[1..], size - 1)
+    let in_groups = |lacking: usize| {
+        let sizes = sizes.iter().filter(|size| (members.count() + lacking).is_multiple_of(**size));
+        let mut found = sizes.map(|size| sums_of(&samples, members.count(), *size, but_one));
+        found.find_map(|(groups, left)| match (lacking, left.len()) {
+            (0, 0) if groups.len() > 1 => Some(Sums { groups, lacks_one: false }),
+            (1, 1..) if groups.first().is_some_and(|group| left.len() + 1 == group.len()) => {
+                let last = [left, vec![members.count()]].concat();
+                Some(Sums { groups: [groups, vec![last]].concat(), lacks_one: true })
+            }
+            _ => None,
+        })
+    };
+    in_groups(0).or_else(|| in_groups(1))
+}
+
+/// The groups of so many members that add up to zero, and the members that are in none.
+fn sums_of(
+    samples: &[Sample],
+    count: usize,
+    size: usize,
+    but_one: bool,
+) -> (Vec<Vec<usize>>, Vec<usize>) {
+    let mut free: Vec<usize> = (0..count).collect();
+    let (mut groups, mut left) = (Vec::new(), Vec::new());
+    while let Some(first) = free.first().copied() {
+        let holds = |group: &Vec<usize>| redundancy::sum_of_group(samples, group, but_one).holds();
+        let group = choices(&free[1..], size - 1)
             .into_iter()
             .map(|others| [vec![first], others].concat())
-            .find(holds)
-        else {
-            return Vec::new();
-        };
-        left.retain(|member| !group.contains(member));
-        groups.push(group);
+            .find(holds);
+        let group = group.unwrap_or_else(|| {
+            left.push(first);
+            vec![first]
+        });
+        free.retain(|member| !group.contains(member));
+        if group.len() > 1 {
+            groups.push(group);
+        }
+        // More are left than one group lacks.
+        if left.len() >= size {
+            break;
+        }
     }
-    groups
+    left.extend(free);
+    (groups, left)
 }
 
 /// All choices of so many.
@@ -131,9 +170,13 @@ pub(crate) fn beginnings(members: &dyn Members, offsets: &[u64]) -> Vec<u64> {
 
 fn begins(reader: &Reader<'_>, openings: &[Landmark], offset: u64) -> bool {
     openings.iter().any(|opening| {
-        (0..reader.count()).any(|member| {
-            let sector = reader.sector(member, offset + opening.address);
-            sector.is_some_and(|sector| matches!(opening.check(&sector), Verdict::There(_)))
+        let is_there = |sector: Sector| matches!(opening.check(&sector), Verdict::There(_));
+        let offset = offset + opening.address;
+        (0..reader.count()).any(|member| match reader.is_absent(member) {
+            false => reader.sector(member, offset).is_some_and(is_there),
+            // With P alone, or with P and with one of the others as Q.
+            true => (0..reader.count())
+                .any(|but| reader.sum_of_others(member, Some(but), offset).is_some_and(is_there)),
         })
     })
 }
@@ -170,7 +213,7 @@ pub(crate) fn guess_stripe(
     starts: &[u64],
     progress: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Guesses {
-    let reader = Reader::new(members);
+    let reader = Reader::of_groups(members, groups);
     let samples = match level {
         Level::Raid6 => redundancy::samples(members, known.seed, SAMPLES, &mut || true),
         // P tells nothing of order, chunk and layout.
@@ -199,7 +242,7 @@ pub(crate) fn guess_stripe(
             None => unknown(),
         };
         for start in starts {
-            for order in work.after_openings(&map, AbsentSource::Unknown, &start, &[]) {
+            for order in work.after_openings(&map, absent_in(level), &start, &[]) {
                 work.finish(shape, &reader.sizes(), &order, &[]);
             }
         }

@@ -18,13 +18,20 @@ type Page = Option<Rc<[u8; PAGE_BYTES as usize]>>;
 /// The members with a cache.
 pub(super) struct Reader<'a> {
     members: &'a dyn Members,
+    /// Members that add up to zero by themselves; all of them do where this is empty.
+    groups: &'a [Vec<usize>],
     pages: RefCell<HashMap<(usize, u64), Page>>,
     read_bytes: Cell<u64>,
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn new(members: &'a dyn Members) -> Reader<'a> {
-        Reader { members, pages: RefCell::default(), read_bytes: Cell::new(0) }
+        Reader::of_groups(members, &[])
+    }
+
+    /// The same of members of which each of these groups adds up to zero.
+    pub(super) fn of_groups(members: &'a dyn Members, groups: &'a [Vec<usize>]) -> Reader<'a> {
+        Reader { members, groups, pages: RefCell::default(), read_bytes: Cell::new(0) }
     }
 
     pub(super) fn count(&self) -> usize {
@@ -82,16 +89,20 @@ impl<'a> Reader<'a> {
         (0..self.count()).any(|member| self.is_absent(member))
     }
 
-    /// The sum of what the others hold at `offset`, without `but`: what an absent member of a level
-    /// with P holds.
+    /// The sum of what the others of its group hold at `offset`, without `but`: what an absent
+    /// member of a level with P holds.
     pub(super) fn sum_of_others(
         &self,
         absent: usize,
         but: Option<usize>,
         offset: u64,
     ) -> Option<Sector> {
+        let own = self.groups.iter().find(|group| group.contains(&absent));
+        let is_added = |member: &usize| {
+            *member != absent && Some(*member) != but && own.is_none_or(|own| own.contains(member))
+        };
         let mut sum = [0; SECTOR_BYTES as usize];
-        for member in (0..self.count()).filter(|member| *member != absent && Some(*member) != but) {
+        for member in (0..self.count()).filter(is_added) {
             add(&mut sum, &self.sector(member, offset)?);
         }
         Some(sum)

@@ -113,6 +113,8 @@ pub(super) struct Search<'a> {
     /// Whether an order is followed to its end even where hardly anything fits, so that all orders
     /// are compared on the same landmarks.
     pub(super) is_patient: bool,
+    /// Whether what the array begins with is looked for.
+    has_opening: bool,
     steps: u32,
     found: Vec<Order>,
 }
@@ -131,6 +133,7 @@ impl<'a> Search<'a> {
             compared,
             fills: true,
             is_patient: false,
+            has_opening: false,
             steps: STEPS_MAX,
             found: Vec::new(),
         }
@@ -138,11 +141,9 @@ impl<'a> Search<'a> {
 
     /// Every order that `start` leads to from this landmark on; none when it is not there.
     pub(super) fn from(mut self, start: Order, opening: Option<Landmark>) -> Vec<Order> {
-        let has_opening = opening.is_some();
+        self.has_opening = opening.is_some();
         let start = Order { queue: opening.into_iter().collect(), ..start };
         self.follow(start);
-        // An opening that no member has is no order at all.
-        self.found.retain(|order| !has_opening || order.tally.fits() > 0);
         self.found
     }
 
@@ -153,7 +154,10 @@ impl<'a> Search<'a> {
         let but = match self.absent {
             AbsentSource::Unknown => return None,
             AbsentSource::Sum => None,
-            AbsentSource::SumWithoutQ => Some(order.members[self.map.row_at(offset)?.q?]?),
+            AbsentSource::SumWithoutQ => {
+                let place = order.members.iter().position(|it| *it == Some(member));
+                Some(order.members[self.map.q_beside(place, offset)?]?)
+            }
         };
         self.reader.sum_of_others(member, but, offset)
     }
@@ -179,6 +183,9 @@ impl<'a> Search<'a> {
                 let landmark = order.waiting.remove(number);
                 self.map.spots(landmark.address, &mut spots);
                 Some(self.try_plausible(order.clone(), &landmark, &spots))
+            } else if self.has_opening && order.tally.fits() == 0 {
+                // An opening that no member has is no order at all.
+                return;
             } else if let Some(&address) = self.compared.get(order.copies) {
                 order.copies += 1;
                 self.map.spots(address, &mut spots);

@@ -263,4 +263,20 @@ impl Map {
         let number = offset.checked_sub(self.data_offset_bytes)? / parity.chunk_bytes();
         (number < parity.row_count()).then(|| parity.row(number))
     }
+
+    /// The role of Q in the row that the byte at `offset` of this role's member is in. Among arrays
+    /// below another one nothing is told without a role.
+    pub(super) fn q_beside(&self, role: Option<usize>, offset: u64) -> Option<usize> {
+        let Geometry::Nested(_, inner) = &self.geometry else { return self.row_at(offset)?.q };
+        let size = inner.first()?.roles;
+        let place = role? / size;
+        Some(place * size + inner[place].row_at(offset)?.q?)
+    }
+
+    /// The address of the array of which a role's member holds a copy at `offset`, for levels with
+    /// copies; `None` outside of the array's data.
+    pub(super) fn copied_at(&self, role: usize, offset: u64) -> Option<u64> {
+        let Geometry::Copies(copies) = &self.geometry else { return None };
+        copies.at(role, offset.checked_sub(self.data_offset_bytes)?)
+    }
 }

@@ -25,7 +25,7 @@ use super::assemble::{AssemblyOptions, Group, GroupMember};
 use super::guess::{Guesses, Images, MEMBERS_MAX, SearchLimits, guess};
 use super::source::{Purpose, Region};
 use super::{MemberSource, SECTOR_BYTES, find, look, raid_partition, slices};
-use nested::Place;
+use nested::{Groups, Place};
 
 use crate::catalogue;
 
@@ -42,6 +42,8 @@ pub struct RescueReport {
     pub others: Vec<OtherSource>,
     /// What could not be looked at, and other things to know: one line each.
     pub notes: Vec<Text>,
+    /// Whether the search by what members hold was ended before everything was tried.
+    pub interrupted: bool,
 }
 
 /// An array, and how it can be opened.
@@ -367,7 +369,8 @@ impl Search<'_> {
         }
         let with_one_missing = [&all[..], &[None]].concat();
         let found = self.by_content(&with_one_missing, &known);
-        found.or_else(|| groups.map(|groups| groups.not_told(loose)))
+        let certain = groups.filter(Groups::are_certain);
+        found.or_else(|| certain.map(|groups| groups.not_told(loose)))
     }
 
     fn by_content(
@@ -380,11 +383,8 @@ impl Search<'_> {
         }
         let images = Images::open(self.guard, members).ok()?;
         let found = guess(&images, limits, self.go_on);
-        let place = |member: &Option<MemberSource>| match member {
-            Some(source) => Place::Members(vec![source.clone()]),
-            None => Place::Missing,
-        };
-        let places: Vec<Place> = members.iter().map(place).collect();
+        self.report.interrupted |= found.interrupted;
+        let places: Vec<Place> = members.iter().map(Place::of).collect();
         let used = members.iter().flatten().cloned().collect();
         found.is_sound().then(|| (array_of(&found, &places), used))
     }

@@ -18,8 +18,8 @@ use super::{MemberFinding, RescueLoss, RescuedArray, RescuedMember, Search, arra
 use super::{by_superblocks, limits_of};
 use crate::assemble::{Group, GroupMember};
 use crate::guess::{
-    Copies, Images, MEMBERS_MAX, Members, SearchLimits, beginnings, copies, guess, guess_stripe,
-    nested_offsets, sums,
+    Copies, Images, MEMBERS_MAX, Members, SearchLimits, Sums, beginnings, copies, guess,
+    guess_stripe, nested_offsets, sums,
 };
 use crate::{MemberSource, catalogue, node_from};
 
@@ -49,6 +49,13 @@ pub(super) enum Place {
 }
 
 impl Place {
+    pub(super) fn of(member: &Option<MemberSource>) -> Place {
+        match member {
+            Some(source) => Place::Members(vec![source.clone()]),
+            None => Place::Missing,
+        }
+    }
+
     /// What of it there is from an offset on.
     pub(super) fn part(&self, offset_bytes: u64) -> Node {
         let leaf = |source: &MemberSource| source.part(offset_bytes, None).node();
@@ -95,17 +102,23 @@ pub(super) enum Groups {
     /// Those of a group hold the same; a group may be one member alone.
     Mirrors(Vec<Copies>),
     /// Each group adds up to zero.
-    WithP(Vec<Vec<usize>>),
+    WithP(Sums),
     /// Each group without one of its members adds up to zero.
-    WithQ(Vec<Vec<usize>>),
+    WithQ(Sums),
 }
 
 impl Groups {
+    /// Whether what is seen tells that there was such an array: a group that lacks a member is
+    /// only what is left.
+    pub(super) fn are_certain(&self) -> bool {
+        matches!(self, Groups::Mirrors(_)) || self.are_all_related()
+    }
+
     /// Whether every member goes with another one.
     pub(super) fn are_all_related(&self) -> bool {
         match self {
             Groups::Mirrors(classes) => classes.iter().all(|class| class.members.len() > 1),
-            Groups::WithP(_) | Groups::WithQ(_) => true,
+            Groups::WithP(sums) | Groups::WithQ(sums) => !sums.lacks_one,
         }
     }
 
@@ -117,8 +130,12 @@ impl Groups {
                 catalogue::OVER_MIRRORS,
                 catalogue::ONLY_MIRRORS,
             ),
-            Groups::WithP(groups) => (groups.clone(), catalogue::OVER_LEVEL_5, catalogue::ONLY_P),
-            Groups::WithQ(groups) => (groups.clone(), catalogue::OVER_LEVEL_6, catalogue::ONLY_Q),
+            Groups::WithP(sums) => {
+                (sums.groups.clone(), catalogue::OVER_LEVEL_5, catalogue::ONLY_P)
+            }
+            Groups::WithQ(sums) => {
+                (sums.groups.clone(), catalogue::OVER_LEVEL_6, catalogue::ONLY_Q)
+            }
         };
         let groups: Vec<Vec<usize>> = groups;
         let texts = groups.iter().map(|group| {
@@ -166,20 +183,18 @@ impl Search<'_> {
         if classes.len() > 1 && classes.len() < sources.len() {
             return Some(Groups::Mirrors(classes));
         }
-        let sums = |size: usize, but_one: bool| {
-            let is_tried = size <= 4 || sources.len() <= GROUPED_MAX;
-            match is_tried && sources.len().is_multiple_of(size) {
-                true => sums(&images, size, but_one, self.known.seed),
-                false => Vec::new(),
-            }
-        };
         let found = |but_one: bool, sizes: &[usize]| {
-            let mut found = sizes.iter().map(|size| sums(*size, but_one));
-            found.find(|groups| groups.len() > 1)
+            let is_tried = |size: &usize| *size <= 4 || sources.len() <= GROUPED_MAX;
+            let sizes: Vec<usize> = sizes.iter().copied().filter(is_tried).collect();
+            sums(&images, &sizes, but_one, self.known.seed)
         };
-        found(false, &GROUP_SIZES)
-            .map(Groups::WithP)
-            .or_else(|| found(true, &GROUP_SIZES_WITH_Q).map(Groups::WithQ))
+        let (with_p, with_q) = (found(false, &GROUP_SIZES), found(true, &GROUP_SIZES_WITH_Q));
+        let (with_p, with_q) = (with_p.map(Groups::WithP), with_q.map(Groups::WithQ));
+        let is_whole = |groups: &Groups| groups.are_all_related();
+        match (with_p, with_q) {
+            (Some(with_p), Some(with_q)) if !is_whole(&with_p) && is_whole(&with_q) => Some(with_q),
+            (with_p, with_q) => with_p.or(with_q),
+        }
     }
 
     pub(super) fn over_groups(
@@ -189,8 +204,8 @@ impl Search<'_> {
     ) -> Option<(RescuedArray, Vec<MemberSource>)> {
         match groups {
             Groups::Mirrors(classes) => self.over_mirrors(sources, classes),
-            Groups::WithP(groups) => self.over_parity(sources, (Level::Raid5, groups)),
-            Groups::WithQ(groups) => self.over_parity(sources, (Level::Raid6, groups)),
+            Groups::WithP(sums) => self.over_parity(sources, (Level::Raid5, sums)),
+            Groups::WithQ(sums) => self.over_parity(sources, (Level::Raid6, sums)),
         }
     }
 
@@ -329,13 +344,15 @@ impl Search<'_> {
     fn over_parity(
         &mut self,
         sources: &[MemberSource],
-        groups: (Level, &[Vec<usize>]),
+        (level, sums): (Level, &Sums),
     ) -> Option<(RescuedArray, Vec<MemberSource>)> {
-        let images = Images::of_all(self.guard, sources).ok()?;
+        let mut members: Vec<Option<MemberSource>> = sources.iter().cloned().map(Some).collect();
+        members.extend(sums.lacks_one.then_some(None));
+        let images = Images::of(self.guard, &members).ok()?;
+        let groups = (level, &sums.groups[..]);
         let found =
             guess_stripe(&images, groups, self.known, &CONTROLLER_OFFSETS_BYTES, self.go_on);
-        let place = |source: &MemberSource| Place::Members(vec![source.clone()]);
-        let places: Vec<Place> = sources.iter().map(place).collect();
+        let places: Vec<Place> = members.iter().map(Place::of).collect();
         found.is_sound().then(|| (array_of(&found, &places), sources.to_vec()))
     }
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use block::{Blocking, Node, Reactor};
 use host::guard::{Consent, Guard};
-use mdtools::guess::{Guess, Guesses, Images, SearchLimits, guess};
+use mdtools::guess::{Guess, Guesses, Images, Members, SearchLimits, guess};
 use reactor::Random;
 use stack::BuildContext;
 
@@ -583,4 +583,89 @@ fn a_foreign_member_is_found_as_one_that_is_missing() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Drives that have nothing to do with each other.
+struct Strangers(Vec<Vec<u8>>);
+
+impl Members for Strangers {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn size_bytes(&self, member: usize) -> Option<u64> {
+        Some(self.0[member].len() as u64)
+    }
+
+    fn read(&self, member: usize, offset: u64, into: &mut [u8]) -> bool {
+        let held = self.0[member].get(offset as usize..).and_then(|held| held.get(..into.len()));
+        held.is_some_and(|held| {
+            into.copy_from_slice(held);
+            true
+        })
+    }
+}
+
+/// "A search over drives that make up nothing ends": what it does grows with the drives and not
+/// with their orders.
+#[test]
+fn strangers_are_given_up_after_a_look_at_little_of_them() {
+    for count in [3, 8] {
+        let drive = |number: usize| {
+            let mut bytes = vec![0; 16 << 20];
+            Random::with_seed(SEED + number as u64).fill(&mut bytes);
+            bytes
+        };
+        let strangers = Strangers((0..count).map(drive).collect());
+        let mut shapes = 0;
+        let found = guess(&strangers, &SearchLimits::default(), &mut |_, _| {
+            shapes += 1;
+            true
+        });
+        let read_mib = found.read_bytes >> 20;
+        println!("seed {SEED:#x}: {count} drives, {shapes} shapes, {read_mib} MiB");
+        assert!(found.guesses.is_empty() && !found.interrupted);
+        // Of each drive alone, for each that is tried as missing, a few samples for each shape.
+        assert!(read_mib < 200 * (count * count) as u64, "{count}: {read_mib} MiB");
+    }
+}
+
+/// Whatever a file system or a table of partitions says of itself: a search ends, and what it
+/// finds lies within the members.
+#[test]
+fn whatever_is_damaged_nothing_panics() {
+    let kinds: [(&str, &str, &[&str]); 3] = [
+        ("mkfs.ext4", "e2fsprogs", &["-q", "-F"]),
+        ("mkfs.ntfs", "ntfs-3g", &["-q", "-F", "-f"]),
+        ("mkfs.fat", "dosfstools", &["-F", "32"]),
+    ];
+    let mut random = Random::with_seed(SEED);
+    println!("seed {SEED:#x}");
+    for (tool, package, options) in kinds {
+        let Some((_, content)) = made(tool, package, 40 << 20, options) else { return };
+        for content in [partitioned(&content), content] {
+            let mut pair = Strangers(vec![Vec::new(), Vec::new()]);
+            for (number, chunk) in content.chunks(64 << 10).enumerate() {
+                pair.0[number % 2].extend_from_slice(chunk);
+            }
+            pair.0.iter_mut().for_each(|member| member.resize(21 << 20, 0));
+            let limits = SearchLimits {
+                chunks_bytes: vec![64 << 10],
+                data_offsets_bytes: vec![0],
+                ..SearchLimits::default()
+            };
+            for _ in 0..30 {
+                let mut damaged = Strangers(pair.0.clone());
+                for _ in 0..random.usize(1..40) {
+                    let member = &mut damaged.0[random.usize(0..2)];
+                    // Where such things begin: the first sectors, and anywhere near the start.
+                    let most = if random.bool() { 4 << 10 } else { 1 << 20 };
+                    let at = random.usize(0..most);
+                    member[at] = [0, 0xff, random.u8(..)][random.usize(0..3)];
+                }
+                let found = guess(&damaged, &limits, &mut |_, _| true);
+                assert!(found.guesses.iter().all(|guess| guess.size_bytes <= 42 << 20), "{tool}");
+            }
+        }
+    }
 }

@@ -269,6 +269,43 @@ pub(super) const SETS: &[Row] = &[
         Warned(by_content),
     ),
     (
+        "50 of a controller, the first drive missing",
+        bare_striped_parity,
+        |set| set.lose(0),
+        Warned(by_content),
+    ),
+    (
+        "60 of a controller, the first drive missing",
+        bare_striped_double_parity,
+        |set| set.lose(0),
+        Warned(by_content),
+    ),
+    (
+        "60 of a controller, drives in another order and one missing",
+        bare_striped_double_parity,
+        |set| {
+            set.paths.swap(1, 6);
+            set.paths.swap(3, 5);
+            set.lose(2);
+        },
+        Warned(by_content),
+    ),
+    (
+        "60 of a controller, one missing, what it held overwritten",
+        bare_striped_double_parity,
+        |set| {
+            (0..8).for_each(|member| set.put(member, 0, &[0; 512 << 10]));
+            set.lose(7);
+        },
+        Nothing,
+    ),
+    (
+        "60 of a controller that keeps to DDF, a drive missing",
+        bare_striped_ddf,
+        |set| set.lose(6),
+        Warned(by_content),
+    ),
+    (
         "60 of a controller that keeps to DDF, five drives in each array",
         bare_striped_ddf,
         |_| (),
@@ -280,6 +317,16 @@ pub(super) const SETS: &[Row] = &[
         |set| {
             RECORDED_DOUBLE_PARITY.iter().for_each(|text| set.wipe_in(text));
             set.wipe_all();
+        },
+        Warned(by_content),
+    ),
+    (
+        "a stripe of level 6, all superblocks lost and a drive missing",
+        striped_double_parity,
+        |set| {
+            RECORDED_DOUBLE_PARITY.iter().for_each(|text| set.wipe_in(text));
+            set.wipe_all();
+            set.lose(3);
         },
         Warned(by_content),
     ),
