@@ -105,11 +105,8 @@ fn arrays_by_ublk_of_root_and_of_others_on_a_newer_kernel() {
         testkit::skipped!("{test}: {KERNEL} names no unpacked kernel package (Linux 6.5 or later)");
         return;
     };
-    let programs = [
-        ("qemu-system-x86_64", "qemu-system-x86"),
-        ("fstrim", "util-linux"),
-        ("udevadm", "udev"),
-    ];
+    let programs =
+        [("qemu-system-x86_64", "qemu-system-x86"), ("fstrim", "util-linux"), ("udevadm", "udev")];
     if !has_programs(test, &programs) {
         return;
     }
