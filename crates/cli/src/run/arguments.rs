@@ -138,7 +138,7 @@ pub(crate) struct LineArguments {
     pub figures: Vec<String>,
 
     /// The levels to compare
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "raid1,raid10,raid5",
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "raid10,raid5,raid6",
         requires = "command", help_heading = LINE)]
     pub level: Vec<String>,
 
