@@ -34,12 +34,16 @@ pub(crate) fn curves(chart: &Curves) -> Chart {
     let x = |place: usize| left + step * (place as f64 + 0.5);
     let widest = chart.values.iter().map(|value| small(value)).fold(0.0, f64::max);
     let every = ((widest + 6.0) / step).ceil().max(1.0) as usize;
+    // Where not all values have room, what is taken has its own.
+    let is_taken = |point: &Option<Point>| point.as_ref().is_some_and(|point| point.is_taken);
+    let taken = chart.curves.iter().find_map(|curve| curve.points.iter().position(is_taken));
+    let first = taken.unwrap_or(0) % every;
     let svg = html! {
         svg.curves role="img" viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) style=(sizes(WIDTH)) {
             title { (chart.title) }
             (scale.factor_lines(&ticks, [left, right]))
             @for (place, value) in chart.values.iter().enumerate() {
-                @if place % every == 0 {
+                @if place % every == first {
                     text.tick x=(px(x(place))) y=(px(BOTTOM + 17.0)) text-anchor="middle" {
                         (value) }
                 }
