@@ -135,7 +135,7 @@ fn for_people(
     let has_other =
         arguments.card.is_some() || arguments.badge.is_some() || arguments.parquet.is_some();
     if are_none && !has_other && wanted.iter().all(|(path, _)| path.is_none()) {
-        terminal(output, run, analysis, arguments.full)?;
+        terminal(output, run, analysis, arguments.full, None)?;
         return has_result(run, analysis);
     }
     for (path, form) in wanted {
@@ -234,22 +234,24 @@ pub(crate) fn has_result(run: &Run, analysis: &Analysis) -> Result<(), Failure> 
     Err(Failure::invalid_results(catalogue::NO_ANSWER_FOUND))
 }
 
-/// The report as text for the terminal: all of it, or the answer in a few lines. Where nothing is
-/// compared, the figures are what was asked for.
+/// The report as text for the terminal: all of it, or the answer in a few lines, with `last` behind
+/// it. Where nothing is compared, the figures are what was asked for.
 pub(crate) fn terminal(
     output: &Output,
     run: &Run,
     analysis: &Analysis,
     is_full: bool,
+    last: Option<&str>,
 ) -> Result<(), Failure> {
     let style = report::Style { color: output.color(), width: output.width() };
     let mut results = analysis.comparisons.iter().flat_map(Comparison::results).peekable();
     let only_figures = results.peek().is_some()
         && results.all(|result| result.headline.verdict == Verdict::Figures);
-    output.painted(match is_full || only_figures {
-        true => report::text(run, analysis, style),
-        false => report::brief(run, analysis, style),
-    })
+    if !is_full && !only_figures {
+        return output.painted(report::brief(run, analysis, style, last));
+    }
+    output.painted(report::text(run, analysis, style))?;
+    last.map_or(Ok(()), |last| output.result(last))
 }
 
 /// Writes `summary.csv`, `report.md` and `report.html` into the run's folder; returns the page's

@@ -9,7 +9,7 @@ use results::analysis::Analysis;
 use results::types::Run;
 
 use crate::card::taken;
-use crate::decision::{decision, joined, joint, silence};
+use crate::decision::{decision, joined, joint, of_place, silence};
 use crate::measure::{Face, width};
 use crate::words::say;
 use crate::{numbers, safety, sentences, table};
@@ -22,12 +22,11 @@ struct Figure {
 }
 
 /// The figure of the first workload whose name has `word` in it, of what the first comparison that
-/// decided on something has decided on.
+/// takes something takes, or else that stays with something.
 fn figure(run: &Run, analysis: &Analysis, word: &str) -> Option<Figure> {
-    let (comparison, take) = analysis
-        .comparisons
-        .iter()
-        .find_map(|comparison| Some((comparison, taken(comparison)?)))?;
+    let all = || analysis.comparisons.iter();
+    let first = all().find(|one| one.takes()).or_else(|| all().find(|one| taken(one).is_some()));
+    let (comparison, take) = first.and_then(|one| Some((one, taken(one)?)))?;
     let cells = run.plan.workloads.iter().filter(|workload| workload.name.contains(word));
     let (workload, cell, metric) = cells
         .filter_map(|workload| {
@@ -43,11 +42,11 @@ fn figure(run: &Run, analysis: &Analysis, word: &str) -> Option<Figure> {
     let mark = if silence(cell).is_some() { "!" } else { "" };
     let with_unit = format!("{value}{mark} {}", unit.name);
     Some(Figure {
-        label: format!(
-            "{}, {}",
-            table::full_label(comparison, take),
-            numbers::workload(&workload.name)
-        ),
+        label: [
+            of_place(analysis, comparison, &table::full_label(comparison, take)),
+            numbers::workload(&workload.name),
+        ]
+        .join(", "),
         value: match range.as_str() {
             "" => with_unit.trim_end().to_owned(),
             range => format!("{} ({range})", with_unit.trim_end()),
@@ -100,10 +99,10 @@ pub fn summary(run: &Run, analysis: &Analysis) -> String {
         let Some(decision) = decision(analysis, comparison) else { continue };
         let lead = escaped(&decision.lead);
         let lead = if decision.is_sure { format!("**{lead}**") } else { lead };
-        let parts = [lead.as_str(), &decision.score, &decision.sure];
-        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let title = escaped(&table::comparison_title(comparison));
-        let _ = writeln!(text, "{title}: {}. {}\n", parts.join(" "), escaped(&decision.rest));
+        let said = [decision.sentence(&lead), escaped(&decision.rest)];
+        let said = sentences::join(said.iter().map(String::as_str));
+        let _ = writeln!(text, "{title}: {said}\n");
         if !decision.price.is_empty() {
             let _ = writeln!(text, "{}\n", escaped(&decision.price));
         }

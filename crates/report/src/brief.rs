@@ -6,26 +6,29 @@ use results::analysis::Analysis;
 use results::safety::speeds;
 use results::types::Run;
 
-use crate::decision::{self, ComparedDecision, decided, in_line};
+use crate::decision::{self, ComparedDecision, Decision, decided, in_line, of_place};
 use crate::first_screen::trust as trust_of;
 use crate::sentences;
-use crate::table;
 use crate::text::{Style, TextOutput};
 use crate::words::say;
 use crate::{numbers, safety};
 
 /// Lines of a report of one question.
 const LINES_MAX: usize = 12;
+/// Columns that prose is broken at, however wide the terminal is.
+const COLUMNS_MAX: usize = 80;
 /// Lines of what is not known, and of each kind of work.
 const PARAGRAPH_MAX: usize = 2;
 
 /// A line and how soon it is left out where there are too many: 0 never.
 type RankedLine = (usize, StyledText);
 
-/// The answer as text, lines ended by `\n`: at most twelve of one question.
+/// The answer as text, lines ended by `\n`: at most twelve of one question, with `last` where there
+/// is one.
 #[must_use]
-pub fn brief(run: &Run, analysis: &Analysis, style: Style) -> StyledText {
+pub fn brief(run: &Run, analysis: &Analysis, style: Style, last: Option<&str>) -> StyledText {
     let style = style.at_least();
+    let style = Style { width: style.width.min(COLUMNS_MAX), ..style };
     let mut out = TextOutput::new(style);
     out.line(style.paint(Paint::Bold, &cut(sentences::title(run), style.width)));
     let run = &*speeds(run);
@@ -39,7 +42,11 @@ pub fn brief(run: &Run, analysis: &Analysis, style: Style) -> StyledText {
             lines.extend(decided.iter().flat_map(|one| of_family(&out, analysis, one)));
             lines.extend(price_of_all(&out, &decided));
         }
-        None => lines.extend(decided.iter().flat_map(|one| of_one(&out, analysis, one))),
+        None => {
+            let shown = if decision::alike(&decided).is_some() { 1 } else { decided.len() };
+            let all = decided.iter().take(shown);
+            lines.extend(all.flat_map(|one| of_one(&out, analysis, one, shown > 1)));
+        }
     }
     for sentence in safety::by_grade(analysis) {
         put(&mut lines, &out, (1, 2), &sentence, false);
@@ -50,8 +57,9 @@ pub fn brief(run: &Run, analysis: &Analysis, style: Style) -> StyledText {
         Some(_) => LINES_MAX,
         None => LINES_MAX * analysis.comparisons.len().max(1),
     };
-    within(&mut lines, most - 1);
+    within(&mut lines, most - 1 - usize::from(last.is_some()));
     lines.into_iter().for_each(|(_, line)| out.line(line));
+    last.into_iter().for_each(|last| out.line(&*escape::line(last)));
     out.text
 }
 
@@ -92,32 +100,47 @@ fn put(
     text: &str,
     is_bold: bool,
 ) {
-    let mut broken = out.broken(indent, text);
-    if rank > 0 && broken.len() > PARAGRAPH_MAX {
-        broken.truncate(PARAGRAPH_MAX);
-        if let Some(last) = broken.last_mut() {
-            let kept = cut(last, out.style.width - 1);
-            *last = format!("{}…", kept.trim_end_matches('…'));
-        }
+    if rank > 0 {
+        return put_some(lines, out, (rank, indent), text, PARAGRAPH_MAX);
     }
-    lines.extend(broken.into_iter().map(|line| match is_bold {
+    lines.extend(out.broken(indent, text).into_iter().map(|line| match is_bold {
         true => (rank, out.style.paint(Paint::Bold, &line)),
         false => (rank, StyledText::from(&*line)),
     }));
 }
 
-/// All of one comparison.
+/// The first lines of a paragraph.
+fn put_some(
+    lines: &mut Vec<RankedLine>,
+    out: &TextOutput,
+    (rank, indent): (usize, usize),
+    text: &str,
+    most: usize,
+) {
+    let mut broken = out.broken(indent, text);
+    if broken.len() > most {
+        broken.truncate(most);
+        if let Some(last) = broken.last_mut() {
+            let kept = cut(last, out.style.width - 1);
+            *last = format!("{}…", kept.trim_end_matches('…'));
+        }
+    }
+    lines.extend(broken.into_iter().map(|line| (rank, StyledText::from(&*line))));
+}
+
+/// All of one comparison, with its name where there are others.
 fn of_one(
     out: &TextOutput,
     analysis: &Analysis,
     (comparison, decision): &ComparedDecision<'_>,
+    has_name: bool,
 ) -> Vec<RankedLine> {
     let mut lines = Vec::new();
-    let name = match analysis.comparisons.len() {
-        1 => String::new(),
-        _ => format!("{}: ", table::comparison_title(comparison)),
+    let lead = format!("{}{}", decision.lead, say!(SENTENCE_END));
+    let lead = match has_name {
+        true => of_place(analysis, comparison, &lead),
+        false => lead,
     };
-    let lead = format!("{name}{}{}", decision.lead, say!(SENTENCE_END));
     put(&mut lines, out, (0, 0), &lead, decision.is_sure);
     for banner in sentences::same_disks(comparison) {
         put(&mut lines, out, (2, 2), &banner, false);
@@ -126,19 +149,40 @@ fn of_one(
     if !score.is_empty() {
         put(&mut lines, out, (0, 2), &score, false);
     }
+    let kinds = kinds_alike(decision);
+    // Many kinds of work leave a line to each of the others.
+    let few = if kinds.len() > 2 { 1 } else { PARAGRAPH_MAX };
     match decision.price.as_str() {
-        "" => put(&mut lines, out, (1, 2), &decision.rest, false),
+        // What is in the way of an answer.
+        "" if score.is_empty() => put(&mut lines, out, (1, 2), &decision.rest, false),
+        "" => put_some(&mut lines, out, (1, 2), &decision.rest, few),
         price => put(&mut lines, out, (1, 2), price, false),
     }
-    for answer in &decision.kinds {
-        let score = in_line(&[&answer.pick, &answer.score, &answer.sure]);
-        put(&mut lines, out, (2, 2), &format!("{}: {score}", answer.kind), false);
+    for kind in kinds {
+        put(&mut lines, out, (2, 2), &kind, false);
     }
     if !decision.not_known.is_empty() {
         let open = say!(NOT_KNOWN_TEXT, open = decision.open());
-        put(&mut lines, out, (3, 2), &open, false);
+        put_some(&mut lines, out, (2, 2), &open, few);
     }
     lines
+}
+
+/// What each kind of work says: `sequential, random: raid10; 1× (baseline)` of those that say the
+/// same.
+fn kinds_alike(decision: &Decision<'_>) -> Vec<String> {
+    let mut said: Vec<(String, Vec<&str>)> = Vec::new();
+    for answer in &decision.kinds {
+        let score = in_line(&[&answer.pick, &answer.score, &answer.sure]);
+        match said.iter_mut().find(|(known, _)| *known == score) {
+            Some((_, kinds)) => kinds.push(&answer.kind),
+            None => said.push((score, vec![&answer.kind])),
+        }
+    }
+    let line = |(score, kinds): (String, Vec<&str>)| {
+        say!(WITH_REASON, word = kinds.join(&say!(BETWEEN_PLACES)), reason = score)
+    };
+    said.into_iter().map(line).collect()
 }
 
 /// One of several that are said together: what of it is sure.

@@ -323,7 +323,7 @@ pub(crate) struct Tails {
     pub(crate) name: String,
     /// Names of the percentiles that any configuration has.
     pub(crate) heads: Vec<&'static str>,
-    /// What they are given in, `ms` or `µs`.
+    /// What they are given in, `ms` or `us`.
     pub(crate) unit: &'static str,
     /// Those of the configurations, in the plan's order.
     pub(crate) series: Vec<Percentiles>,

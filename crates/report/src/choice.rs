@@ -264,7 +264,8 @@ fn against(pick: &Layout, rival: &Rival, is_detailed: bool) -> String {
         let each = rival
             .extremes
             .iter()
-            .map(|one| format!("{} {}", one.workload, times(one.ratio, one.interval)));
+            .map(|one| (numbers::workload(&one.workload), times(one.ratio, one.interval)))
+            .map(|(workload, ratio)| say!(FIGURE_OF, workload = workload, figure = ratio));
         let each = each.collect::<Vec<_>>().join(", ");
         if rival.extremes.len() > 1 {
             work += &say!(CHOICE_EXTREMES, each = each);

@@ -96,10 +96,31 @@ pub(crate) fn decision<'a>(
     })
 }
 
+/// The only one, or what all say alike that take nothing: said once, and not of each.
+pub(crate) fn alike<'a, 'b>(decided: &'b [ComparedDecision<'a>]) -> Option<&'b Decision<'a>> {
+    let ((_, first), rest) = decided.split_first()?;
+    let says_no_more = |(comparison, one): &ComparedDecision<'_>| {
+        let takes_nothing =
+            comparison.overall().is_some_and(|kind| !kind.headline.verdict.is_answer());
+        takes_nothing && (&one.lead, &one.rest) == (&first.lead, &first.rest)
+    };
+    (rest.is_empty() || decided.iter().all(says_no_more)).then_some(first)
+}
+
 impl Decision<'_> {
     /// Its score, and what is sure of it, in a line; empty when there is neither.
     pub(crate) fn score_and_sure(&self) -> String {
         in_line(&[&self.score, &self.sure])
+    }
+
+    /// The answer, its score and what is sure of it, as a sentence; `lead` as it is to stand there.
+    pub(crate) fn sentence(&self, lead: &str) -> String {
+        let score = self.score_and_sure();
+        let said = match score.is_empty() {
+            true => lead.to_owned(),
+            false => say!(WITH_REASON, word = lead, reason = score),
+        };
+        said + &say!(SENTENCE_END)
     }
 
     /// What is not known, as one paragraph; empty when nothing is open.
@@ -235,10 +256,9 @@ fn tied(comparison: &Comparison, tie: &Tie) -> String {
     let shown = tie.configurations.iter().take(NAMES_MAX);
     let mut names: Vec<String> = shown.map(|one| table::label(comparison, one)).collect();
     let more = tie.configurations.len() - names.len();
-    if more > 0 {
-        names.push(say!(AND_MORE, count = more));
-    }
-    say!(ANY_OF, names = names.join(", "))
+    let last = if more > 0 { Some(say!(MORE_NAMES, count = more)) } else { names.pop() };
+    let (names, last) = (names.join(", "), last.unwrap_or_default());
+    say!(ANY_OF, names = say!(OR, names = names, last = last))
 }
 
 /// Where there is nothing to compare, the figures are the result, with what a cache answered.

@@ -116,13 +116,12 @@ pub(crate) fn first_screen<'a>(run: &Run, analysis: &'a Analysis) -> FirstScreen
         _ => Vec::new(),
     };
     not_known.truncate(NOT_KNOWN_MAX);
-    let why = match &decided[..] {
-        // What is in the way of an answer belongs to it.
-        [(one, only)] if one.overall().is_some_and(|kind| kind.headline.take.is_none()) => {
-            only.rest.clone()
-        }
-        _ => String::new(),
+    // What is in the way of an answer belongs to it.
+    let takes = |(one, _): &ComparedDecision<'_>| {
+        one.overall().is_some_and(|kind| kind.headline.take.is_some())
     };
+    let why = decision::alike(&decided).filter(|_| !decided.iter().any(takes));
+    let why = why.map_or_else(String::new, |one| one.rest.clone());
     FirstScreen {
         answer: answers(analysis, &decided),
         why,
@@ -145,10 +144,12 @@ fn how_sure(analysis: &Analysis, decided: &[ComparedDecision<'_>]) -> Vec<String
     said().map(|(comparison, one)| of_place(analysis, comparison, &one.sure)).collect()
 }
 
-/// What is lost by what is taken and what it costs, each once.
+/// What is lost by what is taken and what it costs, each once: by the baseline where that stays
+/// everywhere.
 fn costs(analysis: &Analysis) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
-    let taken = analysis.comparisons.iter().filter(|one| one.takes());
+    let any_takes = analysis.comparisons.iter().any(Comparison::takes);
+    let taken = analysis.comparisons.iter().filter(|one| one.takes() || !any_takes);
     for kind in taken.filter_map(Comparison::overall) {
         let losses = sentences::losses(&kind.headline);
         let own = sentences::cost_parts(&kind.headline).into_iter().chain(losses);
@@ -163,13 +164,16 @@ fn answers(analysis: &Analysis, decided: &[ComparedDecision<'_>]) -> Vec<Sentenc
     if let Some((sentences, _)) = joint(analysis) {
         return sentences;
     }
+    let is_alike = decision::alike(decided).is_some();
     let of_one = |(comparison, decision): &ComparedDecision<'_>| {
         let lead = format!("{}{}", decision.lead, say!(SENTENCE_END));
-        Sentence { text: of_place(analysis, comparison, &lead), is_sure: decision.is_sure }
+        let text = if is_alike { lead } else { of_place(analysis, comparison, &lead) };
+        Sentence { text, is_sure: decision.is_sure }
     };
-    let mut said: Vec<Sentence> = decided.iter().take(ANSWERS_MAX).map(of_one).collect();
+    let shown = if is_alike { 1 } else { ANSWERS_MAX };
+    let mut said: Vec<Sentence> = decided.iter().take(shown).map(of_one).collect();
     let mut more = safety::by_grade(analysis);
-    if decided.len() > ANSWERS_MAX {
+    if decided.len() > ANSWERS_MAX && !is_alike {
         more.insert(0, say!(MORE_BELOW, count = decided.len() - ANSWERS_MAX));
     }
     said.extend(more.into_iter().map(|text| Sentence { text, is_sure: false }));
@@ -207,21 +211,27 @@ pub(crate) fn trust(run: &Run, analysis: &Analysis) -> Vec<String> {
     parts
 }
 
-/// The largest error that the models of a comparison state.
+/// The largest error that the models of a comparison state: of what is taken, or of all that is
+/// compared where nothing is.
 fn model_error(comparison: &Comparison) -> Option<f64> {
     let reservations = comparison.results().flat_map(|kind| &kind.headline.reservations);
     let errors = reservations.filter_map(|reservation| match reservation {
         Reservation::Modelled { error, .. } => *error,
         _ => None,
     });
-    errors.reduce(f64::max)
+    let compared = || {
+        let scores = comparison.results().flat_map(|kind| &kind.scores);
+        scores.filter_map(|score| score.versus_baseline.as_ref()?.model_error)
+    };
+    errors.reduce(f64::max).or_else(|| compared().reduce(f64::max))
 }
 
 /// What a cache answered of what was measured, or that it answered nothing; nothing where nobody
 /// counted what the members moved.
 fn answered_by_cache(run: &Run, analysis: &Analysis) -> Option<String> {
     let measured = || analysis.comparisons.iter().filter(|one| !one.modelled);
-    let cells = measured().flat_map(|one| &one.cells);
+    // A guest has caches too.
+    let cells = analysis.comparisons.iter().flat_map(|one| &one.cells);
     let mut names: Vec<String> = cells
         .filter(|cell| {
             cell.flags.iter().any(|counted| counted.doubt.bearing() == Bearing::NotTheMedium)

@@ -101,13 +101,8 @@ fn put_comparison(text: &mut String, analysis: &Analysis, comparison: &Compariso
     let Some(decision) = decision(analysis, comparison) else { return };
     let lead = escaped(&decision.lead);
     let lead = if decision.is_sure { format!("**{lead}**") } else { lead };
-    let parts = [lead.as_str(), decision.score.as_str()];
-    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    let sure = match decision.sure.as_str() {
-        "" => String::new(),
-        sure => format!(", {sure}"),
-    };
-    let _ = writeln!(text, "{}{sure}. {}\n", parts.join(" "), escaped(&decision.rest));
+    let said = [decision.sentence(&lead), escaped(&decision.rest)];
+    let _ = writeln!(text, "{}\n", sentences::join(said.iter().map(String::as_str)));
     if !decision.price.is_empty() {
         let _ = writeln!(text, "{}\n", escaped(&decision.price));
     }

@@ -29,7 +29,7 @@ impl Unit {
     }
 }
 
-const MICROSECONDS: Unit = Unit { name: "µs", factor: 1e6 };
+const MICROSECONDS: Unit = Unit { name: "us", factor: 1e6 };
 
 /// The unit that a metric is printed in, by the base unit its name ends in. Throughput is in MB/s
 /// of 10^6 bytes.
@@ -50,7 +50,7 @@ pub(crate) fn unit(metric: &str) -> Unit {
 const SHORT: LatencyRange = LatencyRange { mean_max_seconds: 1e-3, p99_max_seconds: 1e-2 };
 
 /// The unit that a metric is printed in wherever it stands in a report: latencies of a run that are
-/// all short in `µs`.
+/// all short in `us`.
 pub(crate) fn unit_in(comparison: &Comparison, metric: &str) -> Unit {
     unit_up_to(comparison.latencies, metric)
 }
@@ -518,8 +518,8 @@ mod tests {
     fn latencies_are_in_microseconds_where_all_of_the_run_are_short() {
         let largest = |mean, p99| LatencyRange { mean_max_seconds: mean, p99_max_seconds: p99 };
         for (mean, p99, name) in [
-            (90e-6, 210e-6, "µs"),
-            (999e-6, 9.9e-3, "µs"),
+            (90e-6, 210e-6, "us"),
+            (999e-6, 9.9e-3, "us"),
             (1e-3, 2e-3, "ms"),
             (90e-6, 10e-3, "ms"),
             (13e-3, 21e-3, "ms"),
@@ -530,7 +530,7 @@ mod tests {
             assert_eq!(unit_up_to(largest(mean, p99), "elapsed_seconds").name, "ms");
         }
         let short = unit_up_to(largest(90e-6, 210e-6), "latency_mean_seconds");
-        assert_eq!(with_unit(0.000_083_21, None, short), "83.2 µs");
+        assert_eq!(with_unit(0.000_083_21, None, short), "83.2 us");
     }
 
     #[test]

@@ -204,13 +204,19 @@ pub(crate) fn sure(headline: &Headline, is_baseline: bool, of_tie: bool) -> Stri
             }
         }
         (true, None) => say!(SURE),
-        (false, _) if is_baseline => return String::new(),
+        // What it rests on may be shaken, and nothing else keeps it from being so.
+        (false, _) if is_baseline && !was_busy(headline) => return String::new(),
         (false, _) => say!(NOT_SURE),
     };
     match headline.tie.is_some() && !headline.open.is_empty() {
         true => [first, say!(WHICH_NOT_KNOWN)].join(&say!(BETWEEN_TIES)),
         false => first,
     }
+}
+
+/// Whether most of what a headline rests on was measured on a busy machine.
+fn was_busy(headline: &Headline) -> bool {
+    headline.reservations.iter().any(|one| matches!(one, Reservation::Busy { .. }))
 }
 
 /// By what one of several was taken.
@@ -377,10 +383,24 @@ fn settling(analysis: &Analysis, kind: &KindResult, headline: &Headline) -> Stri
 }
 
 /// What would give an answer where it is too noisy for one.
-fn would_tell(analysis: &Analysis, kind: &KindResult, more: Option<u32>) -> String {
-    let Some(more) = more else { return say!(WOULD_TELL_QUIETER) };
-    let claims = kind.scores.iter().filter_map(|score| score.versus_baseline.as_ref());
-    let is_busy = claims.filter_map(|claim| claim.settle).any(|settle| settle.quieter_machine);
+fn would_tell(
+    analysis: &Analysis,
+    comparison: &Comparison,
+    kind: &KindResult,
+    more: Option<u32>,
+) -> String {
+    let claims = || kind.scores.iter().filter_map(|score| score.versus_baseline.as_ref());
+    let Some(more) = more else {
+        // Of a few blocks an interval is wide whatever the noise is.
+        let is_short = claims().any(|claim| claim.pairs < LOOK as usize);
+        return match (is_short, comparison.modelled) {
+            (true, _) => say!(WOULD_TELL_BLOCKS, fewest = LOOK),
+            // A modelled drive is not faster when the machine is quiet.
+            (false, true) => say!(WOULD_TELL_LONGER),
+            (false, false) => say!(WOULD_TELL_QUIETER),
+        };
+    };
+    let is_busy = claims().filter_map(|claim| claim.settle).any(|settle| settle.quieter_machine);
     let quiet = if is_busy { say!(FEWER_WHEN_QUIETER) } else { say!(FEWER_WITH_LONGER) };
     say!(WOULD_TELL_MORE, more = more, time = time_of(analysis, more), quiet = quiet)
 }
@@ -415,7 +435,7 @@ fn no_answer(analysis: &Analysis, comparison: &Comparison, kind: &KindResult) ->
                 matters = matters,
                 factor = numbers::factor(*factor),
             );
-            Some(vec![said, would_tell(analysis, kind, *more)])
+            Some(vec![said, would_tell(analysis, comparison, kind, *more)])
         }
         Verdict::WithinModel { error } => {
             let error = numbers::percent(*error);

@@ -39,7 +39,10 @@ pub(crate) fn comparison_title(comparison: &Comparison) -> String {
     let modelled = if comparison.modelled { figures(comparison) } else { String::new() };
     let parts: Vec<&str> =
         [name.as_str(), modelled.as_str()].into_iter().filter(|part| !part.is_empty()).collect();
-    if parts.is_empty() { say!(ALL_CONFIGURATIONS_SMALL) } else { parts.join(", ") }
+    match parts.is_empty() {
+        true => say!(ALL_CONFIGURATIONS_SMALL),
+        false => parts.join(&say!(BETWEEN_PLACES)),
+    }
 }
 
 /// Where a comparison's figures come from.

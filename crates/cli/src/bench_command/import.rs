@@ -31,7 +31,7 @@ pub(super) fn import(
     if output.json {
         return output.document(&files.iter().map(document).collect::<Vec<_>>());
     }
-    report_command::terminal(output, &run, &analysis, true)
+    report_command::terminal(output, &run, &analysis, true, None)
 }
 
 fn document(file: &ImportedFile) -> serde_json::Value {

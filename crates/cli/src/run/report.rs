@@ -49,8 +49,8 @@ impl Report {
             }
             output.document(&document)?;
         } else {
-            report_command::terminal(output, run, analysis, false)?;
-            output.result(&say!(RUN_REPORT, path = page.display()))?;
+            let page = say!(RUN_REPORT, path = page.display());
+            report_command::terminal(output, run, analysis, false, Some(&page))?;
         }
         if limits.is_empty() || changes.cells.is_empty() {
             report_command::has_result(run, analysis)?;

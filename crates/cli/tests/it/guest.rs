@@ -571,7 +571,7 @@ fn what_fio_measures_in_a_guest_is_modelled_or_has_no_say() {
         let flag = &trial["flags"][0];
         assert_eq!((&flag["code"], &flag["program"]), (&"not-modelled-time".into(), &"fio".into()));
     }
-    assert!(said.contains("without a vote: not in modelled time: fio"), "{said}");
+    assert!(said.contains("not counted: not in modelled time: fio"), "{said}");
 }
 
 /// A command of one's own is work on drives that nobody has: in guests, on a file system on every

@@ -194,7 +194,11 @@ fn what_does_not_vote_has_no_result_and_other_settings_are_not_compared() {
     fs::write(&trials, flagged).unwrap();
     let report = raidloom(folder.path(), &["report", "one"]);
     assert_eq!(report.status.code(), Some(5), "{}", text(&report.stderr));
-    assert!(text(&report.stdout).contains("No answer: 0 blocks vote"), "{}", text(&report.stdout));
+    assert!(
+        text(&report.stdout).contains("No answer.\n  0 blocks vote"),
+        "{}",
+        text(&report.stdout)
+    );
     let report = raidloom(folder.path(), &["report", "one", "--json"]);
     let document: Value = serde_json::from_slice(&report.stdout).unwrap();
     assert_eq!((report.status.code(), &document["valid"]), (Some(5), &Value::Bool(false)));

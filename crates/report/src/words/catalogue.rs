@@ -27,6 +27,7 @@ words::catalogue! {
     WITHIN_MODEL: "{word}: within the model's error", "{word}: モデル誤差の範囲内";
     MORE_BLOCKS: "{word}: about {more} more blocks", "{word}: あと約 {more} ブロック";
     WITH_REASON: "{word}: {reason}", "{word}: {reason}";
+    OR: "{names} or {last}", "{names}、{last}";
     TOO_NOISY: "too noisy to decide here, by a factor of {factor}", "ノイズが大きく判定不能({factor} 倍)";
     SOME_SECONDS: "some {time} s", "約 {time} 秒";
     SOME_MINUTES: "some {time} min", "約 {time} 分";
@@ -70,7 +71,7 @@ words::catalogue! {
     NOTHING_FASTER: "Nothing is {matters} faster than {baseline}", "{baseline} より {matters} 以上速い構成はありません";
     STAY_WITH: "{lead}. Stay with {configuration}", "{lead}。{configuration} のままで十分です";
     ANY_OF_SPAN: "Any {axis} from {from} to {to}", "{axis}は {from} から {to} のどれでも";
-    ANY_OF: "Any of {names}", "{names} のどれでも";
+    ANY_OF: "{names}", "{names} のどれでも";
     TIE_IN_TIMES: "{tie}: {low} to {high} times {baseline}. Take {configuration}", "{tie} {baseline} の {low}〜{high} 倍です。推奨: {configuration}";
     TIE_ALONE: "{tie}. Take {configuration}", "{tie}よく、差を確認できません。推奨: {configuration}";
     TAKE_IN_TIMES: "Take {configuration}: {low} to {high} times {baseline}", "推奨: {configuration}({baseline} の {low}〜{high} 倍)";
@@ -92,7 +93,8 @@ words::catalogue! {
     COST_SURVIVES_NONE: "survives no drive's loss", "ドライブ 1 台の喪失にも耐えない";
     COST_SURVIVES_ONE: "survives the loss of 1 drive", "ドライブ 1 台の喪失まで耐える";
     COST_SURVIVES_SOME: "survives the loss of {count} drives", "ドライブ {count} 台の喪失まで耐える";
-    COST_WRITES: "its members write up to {factor} bytes for each byte written", "1 バイトの書き込みにつきメンバーは最大 {factor} バイト書く";
+    COST_WRITES: "up to {factor} bytes are written to the drives for each byte of data",
+        "データ 1 バイトにつきドライブに最大 {factor} バイト書き込む";
     WHICH_NOT_KNOWN: "which of them: not known", "どれが最良かは不明";
     SURE_FASTER: "faster: sure", "より速い: 確実";
     SURE_FROM: "{low}× or more: sure", "{low} 倍以上: 確実";
@@ -133,18 +135,22 @@ words::catalogue! {
     BEHIND_LIST: "Behind {baseline}: {list}.", "{baseline} より遅い構成: {list}。";
     NAMED_AFTER: "{named} was named after a race of {raced} blocks, and {fresh} fresh blocks say this.",
         "{named} は {raced} ブロックの予選で選ばれ、新たな {fresh} ブロックの結果がこの判定です。";
-    ONLY_CONFIGURATION: "The only configuration: there is nothing to compare it with.", "比較対象はありません。";
+    ONLY_CONFIGURATION: "The only configuration: there is nothing to compare it with.",
+        "構成はこれだけで、比較対象はありません。";
     BASELINE_SURELY_BEST: "The baseline, surely ahead of all others.",
         "基準そのものが、他のすべてより確実に速い構成です。";
     BASELINE_BEST: "The baseline, ahead of all others.", "基準そのものが、他のすべてより速い構成です。";
-    BASELINE_STAYS: "A gain of {matters} or more is ruled out in all that was compared.",
-        "比較したすべての構成で、{matters} 以上の向上はないと判定されました。";
-    UNDEFEATED_NOISY: "Neither a gain over {baseline} nor its absence was shown, of {matters} or more: too noisy to decide here, by a factor of {factor}.",
-        "{baseline} に対する {matters} 以上の向上は、有無とも確認できませんでした。ノイズが大きく、ここでは判定できません({factor} 倍)。";
-    UNDEFEATED_MODEL: "Neither a gain over {baseline} nor its absence was shown, of {matters} or more: the differences are smaller than the model's own error ({error}). Only measuring would tell.",
-        "{baseline} に対する {matters} 以上の向上は、有無とも確認できませんでした。差がモデル自身の誤差({error})より小さく、実測が必要です。";
+    BASELINE_STAYS: "Nothing that was compared can be {matters} faster.",
+        "比較したどの構成も、{matters} 以上は速くないと判定されました。";
+    UNDEFEATED_NOISY: "Whether anything is {matters} faster than {baseline} is open: too noisy to decide here, by a factor of {factor}.",
+        "{baseline} より {matters} 以上速い構成があるかどうかは不明です。ノイズが大きく、ここでは判定できません({factor} 倍)。";
+    UNDEFEATED_MODEL: "Whether anything is {matters} faster than {baseline} is open: the differences are smaller than the model's own error ({error}). Only measuring would tell.",
+        "{baseline} より {matters} 以上速い構成があるかどうかは不明です。差がモデル自身の誤差({error})より小さく、実測が必要です。";
     WOULD_TELL_MORE: "About {more} more blocks would tell (--more {more}{time}){quiet}.", "あと約 {more} ブロックで判定できます(--more {more}{time}){quiet}。";
-    WOULD_TELL_QUIETER: "Longer tests or a quieter machine may tell.", "試験時間を延ばすか、他の負荷を減らせば、判定できる可能性があります。";
+    WOULD_TELL_QUIETER: "Longer tests or a quieter machine may tell.",
+        "試験時間を延ばすか、他の負荷を減らせば、判定できる可能性があります。";
+    WOULD_TELL_BLOCKS: "More blocks may tell: {fewest} at least.", "試行ブロックを {fewest} 以上に増やせば、判定できる可能性があります。";
+    WOULD_TELL_LONGER: "Longer tests may tell.", "試験時間を延ばせば、判定できる可能性があります。";
     WOULD_TELL_TERMS: "Ask for less, or add a configuration that meets it.", "条件を緩めるか、条件を満たす構成を追加してください。";
     SURELY_AHEAD_OF_ALL: "Surely ahead of {baseline} and of all others.",
         "{baseline} と他のすべてより確実に速い構成です。";
@@ -160,21 +166,19 @@ words::catalogue! {
     MORE_WOULD_TELL: ": about {more} more blocks would tell (--more {more}{time}){quiet}",
         "(あと約 {more} ブロックで判定可能: --more {more}{time}{quiet})";
     TOO_NOISY_FOR_THAT: ": {noisy}", "({noisy})";
-    RACE_GOES_ON: "No answer yet: the race is still on, and a race claims nothing.",
-        "まだ判定できません。予選の途中であり、予選からは何も主張しません。";
-    BEFORE_FIRST_LOOK: "No answer before the first look, at {blocks} blocks.",
+    RACE_GOES_ON: "The race is still on, and a race claims nothing.", "予選の途中であり、予選からは何も主張しません。";
+    BEFORE_FIRST_LOOK: "Nothing is said before the first look, at {blocks} blocks.",
         "最初の中間判定({blocks} ブロック)までは判定しません。";
-    NAMED_WAITS: "No answer yet: {named} was named, and the first look is after {blocks} fresh blocks.",
-        "まだ判定できません。{named} が選ばれ、最初の中間判定は新たな {blocks} ブロックの後です。";
-    NOTHING_NAMED: "No answer: too few trials voted in the race to name anything.",
-        "判定できません。予選の有効な試行が少なすぎて、何も選べませんでした。";
+    NAMED_WAITS: "{named} was named, and the first look is after {blocks} fresh blocks.",
+        "{named} が選ばれ、最初の中間判定は新たな {blocks} ブロックの後です。";
+    NOTHING_NAMED: "Too few trials voted in the race to name anything.",
+        "予選の有効な試行が少なすぎて、何も選べませんでした。";
     NONE_MEETS_TERMS: "None: nothing that was compared meets the plan's requirements.",
         "該当なし。比較した中に計画の条件を満たす構成がありません。";
-    NO_BLOCK_YET: "No answer yet: no block has been finished.", "まだ判定できません。完了した試行ブロックがありません。";
-    NO_COMMON_BLOCK: "No answer: no block has all workloads of this kind measured both with {baseline} and with something else.",
-        "判定できません。この種のワークロードがすべて {baseline} と他の構成の両方で測定されたブロックがありません。";
-    TOO_FEW_BLOCKS: "No answer: {voting}, and at least {fewest} are needed.",
-        "判定できません。{voting}で、最低 {fewest} が必要です。";
+    NO_BLOCK_YET: "No block has been finished yet.", "完了した試行ブロックがまだありません。";
+    NO_COMMON_BLOCK: "In no block was all work of this kind measured with {baseline} and with something else as well.",
+        "この種のワークロードのすべてを {baseline} と他の構成の両方で測定したブロックがありません。";
+    TOO_FEW_BLOCKS: "{voting}, and at least {fewest} are needed.", "{voting}で、最低 {fewest} が必要です。";
     BOUND_MAY_NOT_HOLD: "Not called sure: {bound} may not hold in {workload} ({figure}, {reach}).",
         "確実とは言えません: {workload} で {bound} が成り立たない可能性があります({figure}、{reach})。";
     MAY_BE_UP_TO: "it may be up to {high}", "最大 {high} の可能性";
@@ -183,15 +187,15 @@ words::catalogue! {
         "確実とは言えません: {pairs} 組の試行のうち {busy} 組は、他の負荷がある状態で測定されました。";
     WHOLE_DESIGN_OPEN: "Not called sure: the full design, with trials of its own, might not tell it from the baseline.",
         "確実とは言えません: すべての構成を全ブロックで測定した場合には、基準との差を確認できない可能性があります。";
-    MODEL_OFF_BY: "The figures are a model's: of such predictions, held against {cases} published results, 95 % were off by {error} at most.",
-        "モデルによる値です。この種の予測は公表値 {cases} 件と照合され、その 95 % で誤差は {error} 以内でした。";
-    NEAREST_MODELS_OFF_BY: "The figures are a model's: of predictions of the nearest kinds that were checked, 95 % were off by {error} at most.",
-        "モデルによる値です。検証した最も近い種類の予測では、95 % で誤差は {error} 以内でした。";
-    MODEL_WITHOUT_CLASS: "Not called sure: of such a stack the model was checked against {cases} published results, and {fewest} are needed.",
+    MODEL_OFF_BY: "A model made these figures: held against {cases} published results, 95 % of its predictions of this kind were off by {error} or less.",
+        "モデルによる値です。この種の予測を公表値 {cases} 件と照合したところ、95 % で誤差は {error} 以内でした。";
+    NEAREST_MODELS_OFF_BY: "A model made these figures: of the nearest kinds of predictions that were checked, 95 % were off by {error} or less.",
+        "モデルによる値です。検証済みの最も近い種類の予測では、95 % で誤差は {error} 以内でした。";
+    MODEL_WITHOUT_CLASS: "Not called sure: {cases} published results of such a stack are known to check the model with, and {fewest} are needed.",
         "確実とは言えません: この種のスタックで、モデルの当てはめに使っていない公表値は {cases} 件で、{fewest} 件が必要です。";
-    MODEL_WITHOUT_ERROR: "The figures are a model's, which does not state how far it is off.",
+    MODEL_WITHOUT_ERROR: "A model made these figures, and does not state how far it is off.",
         "モデルによる値です。このモデルは誤差を示していません。";
-    SAYS_NOTHING_OF: "Says nothing about {names} ({reason}).", "{names} については判定しません({reason})。";
+    SAYS_NOTHING_OF: "Not judged: {names} ({reason}).", "判定対象外: {names}({reason})。";
     NOT_COMPARED: "Not compared: {names} ({reason}).", "比較対象外: {names}({reason})。";
     NOT_TO_BE_TAKEN: "Ruled out: {names} ({reason}).", "採用不可: {names}({reason})。";
     TOO_FEW_TRIALS: "too few trials", "試行不足";
@@ -203,10 +207,10 @@ words::catalogue! {
         "全メンバーが同一の {disk} 上にあります。示されるのはそこでのレイアウトのコストであり、ディスクを増やした効果ではありません。";
     SHARED_DISK: "The sets of members {sets} lie on the same disk, {disk}: what tells them apart is not their disks.",
         "メンバーの組 {sets} は同一のディスク {disk} 上にあります。両者の違いはディスクの違いではありません。";
-    PAIRING_GAIN: "Comparing trials of the same block, close in time, made the noise of the differences smaller: variances by a factor of {gain}.",
-        "ブロック内で比較することで、分散は {gain} 分の 1 になります。";
-    PAIRING_NO_GAIN: "Comparing trials of the same block, close in time, made the noise of the differences no smaller here.",
-        "ここでは、ブロック内で比較しても分散は小さくなりません。";
+    PAIRING_GAIN: "Comparing within blocks, where trials are close in time, made the variance of the differences {gain} times smaller.",
+        "時刻の近い試行どうしをブロック内で比較することで、差の分散は {gain} 分の 1 になりました。";
+    PAIRING_NO_GAIN: "Comparing within blocks, where trials are close in time, made the differences no less noisy here.",
+        "ここでは、ブロック内で比較しても差の分散は小さくなりません。";
     AUTOCORRELATION: " Autocorrelation between one trial and the next: {lag}.", " 隣り合う試行の自己相関: {lag}。";
     SENTENCE_OF_KIND: "{kind} work: {pick}{score}{sure}. {details}", "{kind}: {pick}{score}{sure}。{details}";
 
@@ -231,8 +235,8 @@ words::catalogue! {
         "{trials}は、同じセル・同じブロックの後の試行で置き換えました。";
     NO_INTERVALS: "no intervals and no answers", "信頼区間も判定もありません";
     WIDE_INTERVALS: "intervals are wide", "信頼区間は広くなります";
-    FEW_BLOCKS: "Few trials ({place}): no cell has more than {blocks} that vote, so {advice}; with 8, most differences of 3 % are found.",
-        "試行不足({place}): 有効なのは 1 セルあたり最大 {blocks} ブロックで、{advice}。8 ブロックあれば 3 % の差はほぼ検出できます。";
+    FEW_BLOCKS: "Few blocks ({place}): at most {blocks} count, so {advice}; with 8, most differences of 3 % are found.",
+        "試行ブロック不足({place}): 有効なのは最大 {blocks} ブロックで、{advice}。8 ブロックあれば 3 % の差はほぼ検出できます。";
     FASTER: "faster", "速い";
     SLOWER: "slower", "遅い";
     DRIFTED: "Figures drifted to {change} {direction} over the run ({place}); comparing within blocks removes it from the ratios.",
@@ -247,14 +251,14 @@ words::catalogue! {
         "{name} の直後の試行は {change} {direction}です({place})。何かを残しており、差の判定がその影響かもしれません。毎回の前に同じ休止か同じ初期書き込みを入れてください。";
     BY_ORDER: "The ratio of {name} is {low} to {high}, depending on which of the two came straight after the other ({place}): one leaves something behind for the other. Intervals here reach over all of it, and what they do not settle has no answer. Give every visit the same rest or the same first writes.",
         "{name} の比は、どちらが直後に来たかによって {low}〜{high} と変わります({place})。一方が他方に何かを残しています。ここの区間はその全体を含み、それで決まらないものは判定しません。毎回の前に同じ休止か同じ初期書き込みを入れてください。";
-    UNSETTLED: "Tests start at a different rate than they settle to, in {cells}: most of all {workload} with {name}, {change} {direction} in the first tenth than in the rest{advice}. A ramp, where the suite has one, keeps the start out of the figures; in longer tests it counts for less.",
+    UNSETTLED: "Tests begin faster or slower than they go on, in {cells}: most of all {workload} with {name}, whose first tenth is {change} {direction} than the rest{advice}. A ramp, where the suite has one, leaves the start out of the figures; in longer tests it counts for less.",
         "{cells}で、試験の始まりの速度がその後と異なります。最も大きいのは {name} の {workload} で、最初の 10 分の 1 がその後より {change} {direction}です{advice}。ramp に対応するスイートでは ramp で始まりを除けます。試験時間を延ばすと影響は小さくなります。";
     SETTLES_AFTER: " (steady after {time})", "({time} 後に安定)";
     TRIALS_NOT_MEASURED: "{trials} in {cells} not measured: {reason}.", "{cells}の {trials}は未測定: {reason}。";
     TRIALS_MARKED: "{trials} in {cells}, {what}: {text}.", "{cells}の {trials}({what}): {text}。";
     KEPT_AND_MARKED: "kept and marked", "採用し、印を付けた";
-    SHOWN_WITHOUT_VOTE: "shown and marked, without a vote", "表示のみ、判定には不使用";
-    MOST_WITHOUT_VOTE: "shown and marked, most without a vote", "表示し印を付け、大半は判定に不使用";
+    SHOWN_WITHOUT_VOTE: "shown and marked, and not counted", "表示のみ、判定には不使用";
+    MOST_WITHOUT_VOTE: "shown and marked, most of them not counted", "表示し印を付け、大半は判定に不使用";
     NOTHING_MOVED: "{trials} moved nothing: a rate of zero is a loss, and votes.",
         "{trials}は何も転送しませんでした。速度 0 は遅いものとして判定に使います。";
     NO_RATIO: "{trials} without a figure above zero were left out of the comparisons.",
@@ -287,8 +291,8 @@ words::catalogue! {
     ALL_CONFIGURATIONS_SMALL: "all configurations", "全構成";
     READ_THIS_FIRST: "Read this first", "最初にお読みください";
     SCORES: "Every configuration", "全構成のスコア";
-    SCORES_NOTE_BEFORE: "Each dot is how many times the baseline's speed, over all of its workloads (geometric mean), with the interval that it may lie in. Right of 1 is faster. All that is said here holds together at 95 %. ",
-        "点は、全ワークロードの比の幾何平均(基準に対する倍率)と、その信頼区間です。1 より右が速いことを示します。ここでの判定はすべて合わせて 95 % の信頼度を持ちます。";
+    SCORES_NOTE_BEFORE: "Each dot is how many times the baseline's speed, over all of its workloads (geometric mean), with the interval that it may lie in. Right of 1 is faster. In 95 of 100 such reports or more, all that is said here is true. ",
+        "点は、全ワークロードの比の幾何平均(基準に対する倍率)と、その信頼区間です。1 より右が速いことを示します。このようなレポート 100 件のうち 95 件以上で、ここでの判定はすべて正しくなります。";
     SCORES_NOTE_SHORT: "How many times as fast as the baseline, with where each may lie. Right of 1 is faster.", "基準に対する倍率と信頼区間。1 より右が速いことを示します。";
     SCORES_NOTE_MARKED: "Marked rows", "印の付いた行";
     SCORES_NOTE_AFTER: " may be the best; what is taken is bold. ● faster or slower, ○ not told apart, ◆ the baseline; the grey band counts as the same, ±{margin}.",

@@ -65,6 +65,24 @@ const WORK: [(&str, &str); 19] = [
     ("buffered", "ページキャッシュ経由"),
 ];
 
+/// What the kinds of work that `choose` asks for are made of, and what that is in Japanese. Only a
+/// whole name is one of them: others may have the same words in theirs.
+const PARTS: [(&str, &str); 13] = [
+    ("backing up", "バックアップ"),
+    ("browsing", "閲覧"),
+    ("checking", "検査"),
+    ("copying from it", "ここからのコピー"),
+    ("copying to it", "ここへのコピー"),
+    ("log", "ログ"),
+    ("pages", "ページ"),
+    ("playing", "再生"),
+    ("reading images", "イメージ読み込み"),
+    ("recording", "録画"),
+    ("restoring", "復元"),
+    ("scans", "走査"),
+    ("small accesses", "小さなアクセス"),
+];
+
 /// An axis as people read it.
 pub(crate) fn axis(name: &str) -> String {
     let name = name.strip_prefix("workload.").unwrap_or(name);
@@ -92,6 +110,10 @@ pub(crate) fn workload(name: String) -> String {
     if language() == Language::English {
         return name;
     }
+    let (own, rest) = name.split_at(name.find(": ").unwrap_or(name.len()));
+    if let Some((_, japanese)) = PARTS.iter().find(|(known, _)| *known == own) {
+        return format!("{japanese}{rest}");
+    }
     let is_end = |letter: Option<char>| letter.is_none_or(|letter| !letter.is_alphanumeric());
     WORK.iter().fold(name, |name, (english, japanese)| match name.find(english) {
         Some(at)
@@ -118,6 +140,8 @@ mod tests {
             ("bonnie: block write", "bonnie: ブロック書き込み"),
             ("copy: read", "copy: 読み込み"),
             ("readers", "readers"),
+            ("copying from it: load", "ここからのコピー: load"),
+            ("a log", "a log"),
         ] {
             let said = |language| in_language(language, || workload(english.to_owned()));
             assert_eq!(Language::ALL.map(said), [english, japanese]);

@@ -15,7 +15,7 @@ use results::course::{Course, CourseEvent, LOOKS, Pick, RACE_BLOCKS_MIN, look_af
 use results::types::{Design, Group, Run, Terms, cell_id, configuration_id};
 use testkit::made_up::{MadeUp, Noise, THROUGHPUT};
 
-use crate::claims::rounds;
+use crate::claims::{per_cent, rounds};
 
 /// A race of 60 configurations over at most 9 blocks.
 fn race(deviation: f64, seed: u64) -> MadeUp {
@@ -414,9 +414,9 @@ fn a_race_says_no_more_than_the_full_design() {
         found.extend(of_this.into_iter().map(|what| format!("seed {}: {what}", 240_000 + round)));
     }
     println!(
-        "{count} races, {claimed} claim something, {sure} are sure (whole: {whole_sure}), {} too \
-        much: {found:#?}",
-        found.len()
+        "{count} races, {claimed} claim something, {sure} are sure (whole: {whole_sure}), too much \
+        in {}: {found:#?}",
+        per_cent(found.len(), count)
     );
     // What it costs to be sure of no more is power, not all of it.
     assert!(2 * sure > whole_sure, "{sure} of {whole_sure}");

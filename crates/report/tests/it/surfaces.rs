@@ -31,7 +31,7 @@ fn hold(run: &Run, language: Language) {
     let (said, surfaces) = in_language(language, || {
         let style = Style { color: false, width: 80 };
         let surfaces = [
-            ("brief", report::brief(run, &analysis, style).to_string()),
+            ("brief", report::brief(run, &analysis, style, None).to_string()),
             ("text", report::text(run, &analysis, style).to_string()),
             ("page", report::html(run, &analysis)),
             ("Markdown", report::markdown(run, &analysis)),
