@@ -739,8 +739,8 @@ fn what_is_planted_is_found_and_said() {
     assert_eq!(found.count(), 5, "in each workload of one configuration");
 }
 
-/// A run of a shape of its own: how many configurations, workloads and blocks, what chance does, how
-/// far apart the truth is, raced, interleaved, doubted or not.
+/// A run of a shape of its own: how many configurations, workloads and blocks, what chance does,
+/// how far apart the truth is, raced, interleaved, doubted or not.
 fn of_some_shape(seed: u64) -> Run {
     let of = |salt: u64, count: usize| (seed.wrapping_mul(0x9e37_79b9) >> salt) as usize % count;
     let noises = Noise::FAIR.into_iter().chain([
