@@ -100,11 +100,11 @@ pub(super) fn page(bench: &Bench) -> Result<Series, String> {
     };
     let mut watch = || {
         for count in [1, 10, 50, 200] {
-            for number in started..count {
+            while started < count {
                 let mut start = raidloom();
                 start.args(["array", "start", "ram:1MiB", "--nbd", "unix", "--name"]);
-                child::succeed(start.arg(format!("array{number}")))?;
-                started = number + 1;
+                child::succeed(start.arg(format!("array{started}")))?;
+                started += 1;
             }
             let rounds = (0..bench.effort.rounds).map(|_| watched(raidloom(), &folder));
             points.push((count, rounds.collect::<Result<_, String>>()?));
