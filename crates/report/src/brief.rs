@@ -57,7 +57,7 @@ pub fn brief(run: &Run, analysis: &Analysis, style: Style, last: Option<&str>) -
         Some(_) => LINES_MAX,
         None => LINES_MAX * analysis.comparisons.len().max(1),
     };
-    within(&mut lines, most - 1 - usize::from(last.is_some()));
+    within(&mut lines, most - 1 - usize::from(last.is_some()), style.width);
     lines.into_iter().for_each(|(_, line)| out.line(line));
     last.into_iter().for_each(|last| out.line(&*escape::line(last)));
     out.text
@@ -83,12 +83,21 @@ fn cut(text: &str, columns: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// Leaves out what is least worth, the last of it first.
-fn within(lines: &mut Vec<RankedLine>, most: usize) {
+/// Leaves out what is least worth, the last of it first; a paragraph that loses its end shows it.
+fn within(lines: &mut Vec<RankedLine>, most: usize, columns: usize) {
     while lines.len() > most {
         let last = lines.iter().map(|(rank, _)| *rank).max().filter(|rank| *rank > 0);
         let Some(place) = lines.iter().rposition(|(rank, _)| Some(*rank) == last) else { return };
-        lines.remove(place);
+        let (_, removed) = lines.remove(place);
+        let is_end = removed.to_string().ends_with(['.', '。', '…']);
+        if let Some((rank, before)) = place.checked_sub(1).map(|before| &mut lines[before])
+            && Some(*rank) == last
+            && is_end
+            && !before.to_string().ends_with(['.', '。', '…'])
+        {
+            let kept = cut(&before.to_string(), columns - 1);
+            *before = StyledText::from(&*format!("{}…", kept.trim_end_matches('…')));
+        }
     }
 }
 
@@ -163,7 +172,7 @@ fn of_one(
     }
     if !decision.not_known.is_empty() {
         let open = say!(NOT_KNOWN_TEXT, open = decision.open());
-        put_some(&mut lines, out, (2, 2), &open, few);
+        put_some(&mut lines, out, (3, 2), &open, few);
     }
     lines
 }
@@ -250,10 +259,13 @@ mod tests {
     fn what_is_least_worth_is_left_out_first() {
         let line = |rank: usize, text: &str| (rank, StyledText::from(text));
         let mut lines = vec![line(0, "a"), line(2, "b"), line(1, "c"), line(2, "d"), line(0, "e")];
-        within(&mut lines, 3);
+        within(&mut lines, 3, 80);
         let kept: Vec<String> = lines.iter().map(|(_, line)| line.to_string()).collect();
         assert_eq!(kept, ["a", "c", "e"]);
-        within(&mut lines, 1);
+        within(&mut lines, 1, 80);
         assert_eq!(lines.len(), 2, "what must be said is");
+        let mut lines = vec![line(0, "a"), line(2, "begins here and"), line(2, "ends there.")];
+        within(&mut lines, 2, 80);
+        assert_eq!(lines[1].1.to_string(), "begins here and…");
     }
 }
