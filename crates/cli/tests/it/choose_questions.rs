@@ -250,14 +250,12 @@ fn ctrl_c_at_any_step_of_making_takes_all_of_it_back() {
         fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     };
-    const NEVER: &str = "exec sleep 600";
-    for (step, initramfs) in [
-        ("writing superblocks", NEVER),
-        ("running update-initramfs", NEVER),
-        ("starting it", "exit 0"),
-    ] {
+    // It says when it runs: what is pressed before that waits for its end.
+    let held = place("held");
+    let never = format!("touch {} && exec sleep 600", held.display());
+    for (step, initramfs) in [("running update-initramfs", &*never), ("starting it", "exit 0")] {
         program("update-initramfs", initramfs);
-        program("mkfs.ext4", NEVER);
+        program("mkfs.ext4", &never);
         let making = "choose --from run --do --mount a/b/c";
         let Some(mut terminal) = Terminal::start("choose_making_ends", folder.path(), making)
         else {
@@ -266,6 +264,12 @@ fn ctrl_c_at_any_step_of_making_takes_all_of_it_back() {
         terminal.until("Type yes to go on");
         terminal.press("yes\n");
         terminal.until(step);
+        let end = Instant::now() + Duration::from_secs(60);
+        while !held.exists() {
+            assert!(Instant::now() < end, "{step}: its program does not run: {}", terminal.seen);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        fs::remove_file(&held).unwrap();
         terminal.press(CTRL_C);
         let (code, screen) = terminal.end();
         assert_eq!(code, Some(130), "{step}: {screen}");
