@@ -277,6 +277,10 @@ impl Map {
     /// copies; `None` outside of the array's data.
     pub(super) fn copied_at(&self, role: usize, offset: u64) -> Option<u64> {
         let Geometry::Copies(copies) = &self.geometry else { return None };
+        // Far copies of a chunk that the members are too small for.
+        if self.size_bytes == 0 {
+            return None;
+        }
         copies.at(role, offset.checked_sub(self.data_offset_bytes)?)
     }
 }

@@ -15,7 +15,7 @@ mod nested;
 use array::md::{
     AssembleOptions, Assembly, Candidate, Role, Slot, Superblock, UsedDevice, Version,
 };
-use array::md::{ChecksumVerdict, Layout, Startability, assemble};
+use array::md::{ChecksumVerdict, Layout, Level, Startability, assemble};
 use block::{ErrorKind, Node};
 use host::Error;
 use host::guard::{Guard, find_signature, refuse_in_use};
@@ -386,7 +386,14 @@ impl Search<'_> {
         self.report.interrupted |= found.interrupted;
         let places: Vec<Place> = members.iter().map(Place::of).collect();
         let used = members.iter().flatten().cloned().collect();
-        found.is_sound().then(|| (array_of(&found, &places), used))
+        let best = found.guesses.first().filter(|_| found.is_sound())?;
+        let mut array = array_of(&found, &places);
+        // A few copies that agree, beside something that is missing, are no array yet.
+        if best.shape.level == Level::Raid10 && members.iter().any(Option::is_none) {
+            self.look_into(&mut array);
+            array.way.as_ref().ok()?.holds?;
+        }
+        Some((array, used))
     }
 
     fn other(&mut self, source: &MemberSource, damage: Option<Text>, is_alone: bool) {

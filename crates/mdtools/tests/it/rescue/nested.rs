@@ -11,7 +11,7 @@ use host::guard::{Consent, Guard};
 use mdtools::{Create, CreateMember};
 use stack::BuildContext;
 
-use super::{BrokenSet, CHUNK_BYTES, Files, MIB, Refused, Row, Warned};
+use super::{BrokenSet, CHUNK_BYTES, Files, MIB, Nothing, Refused, Row, Warned};
 use super::{by_content, chosen};
 
 impl BrokenSet {
