@@ -337,7 +337,7 @@ words::catalogue! {
         "ゲストでの測定値はモデルのものです: Linux {version}{which}、モデルのディスク、その時間";
     PROCESSOR_IS_STATED: "modelled processor: a request and its bytes are stated to cost {processor} in the guest, and all else that it computes nothing: the rate of what a cache answers is this assumption",
         "モデルのプロセッサー: ゲストでの要求とバイトの負担は {processor}、ほかの計算は 0 と仮定しています。キャッシュが応えるものの速度はこの仮定によります";
-    NO_SUCH_ROW: "the suite gave no such row", "スイートからこの行が得られませんでした";
+    ROW_NOT_GIVEN: "the suite gave no such row", "スイートからこの行が得られませんでした";
     FAILED_WHILE_MEASURED: "it has failed while it was measured ({cause})", "測定中に故障しました({cause})";
     ENDED_AFTER: "it was ended after {time} of real time (trials.real_time_limit)",
         "実時間 {time} で打ち切りました(trials.real_time_limit)";

@@ -239,7 +239,7 @@ words::catalogue! {
     DEVICE_HAS_ONLY: "not possible on this device: it has only {bytes} bytes",
         "このデバイスではできません: {bytes} バイトしかありません";
     WRITES_TO_READ_ONLY_TARGET: "it writes, and the target is read-only", "書き込みを行いますが、対象は読み取り専用です";
-    NO_WHOLE_BLOCKS: "its requests are not whole blocks of {bytes} bytes, as the target needs them",
+    NOT_BLOCKS_OF_TARGET: "its requests are not whole blocks of {bytes} bytes, as the target needs them",
         "要求が、対象に必要な {bytes} バイトのブロックの倍数ではありません";
     TARGET_TAKES_SHORTER: "the target takes at most {bytes} bytes in one request", "対象の 1 回の要求は最大 {bytes} バイトです";
     NO_ROOM_FOR_THREADS: "{threads} threads have no room for their requests in {bytes} bytes",

@@ -84,7 +84,7 @@ fn show(output: &Output, text: &str) -> Result<(), Failure> {
     };
     let state = match changes.state {
         DeltaState::InUse => catalogue::DELTA_IN_USE,
-        DeltaState::Committing => catalogue::COMMIT_INTERRUPTED,
+        DeltaState::Committing => catalogue::COMMIT_BROKEN_OFF,
         DeltaState::Clearing => catalogue::BEING_CLEARED,
     };
     if output.json {

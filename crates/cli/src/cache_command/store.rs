@@ -202,7 +202,7 @@ fn show(output: &Output, found: &SalvagedStore, place: Option<&str>) -> Result<(
     let labels = std::iter::once(say!(LABEL_AT_BYTES)).chain(std::iter::repeat(String::new()));
     rows.extend(labels.zip(ranges));
     let more = found.ranges.len().saturating_sub(LISTED);
-    rows.extend((more > 0).then(|| (String::new(), say!(MORE_PLACES, count = more))));
+    rows.extend((more > 0).then(|| (String::new(), say!(PLACES_NOT_LISTED, count = more))));
     rows.extend(place.map(|place| (say!(LABEL_WRITTEN), say!(WRITTEN_TO, place = place))));
     output.result(&labelled(&rows))
 }

@@ -376,13 +376,13 @@ words::catalogue! {
     METRICS_AT: "figures: {address}", "数値: {address}";
 
     // array write.
-    IMAGE_TOO_LARGE: "it has {image} and {target} only {size}; nothing was written",
+    IMAGE_LARGER: "it has {image} and {target} only {size}; nothing was written",
         "{image} ありますが、{target} は {size} しかありません。何も書き込んでいません";
     INTERRUPTED_WRITING: "interrupted: the first {written} of the image are on {target}, and no more",
         "中断しました。{target} にはイメージの先頭 {written} だけがあります";
     INTERRUPTED_READING_BACK: "interrupted: all is written, of which the first {read} were read back",
         "中断しました。すべて書き込み、先頭 {read} を読み直しました";
-    READING_IT: "{path}: reading it", "{path}: 読み込み";
+    READING_PATH: "{path}: reading it", "{path}: 読み込み";
     READING_IMAGE_END: "reading the end of the image", "イメージの末尾の読み込み";
     WRITING_IMAGE: "writing", "書き込み中";
     READING_BACK: "reading back", "読み直し中";
@@ -435,10 +435,10 @@ words::catalogue! {
     WRITTEN_OUT: "written out", "書き出し";
     STORE_IN_USE: "in use, or left without being closed", "使用中、または正常に閉じられていません";
     STORE_CLOSED: "closed", "閉じています";
-    MORE_PLACES: "and {count} more places (--json lists them all)", "ほか {count} 箇所(--json ですべて表示)";
+    PLACES_NOT_LISTED: "and {count} more places (--json lists them all)", "ほか {count} 箇所(--json ですべて表示)";
     WRITTEN_TO: "to {place}", "{place} へ";
     DELTA_IN_USE: "in use", "使用中";
-    COMMIT_INTERRUPTED: "commit interrupted", "書き戻しが中断されています";
+    COMMIT_BROKEN_OFF: "commit interrupted", "書き戻しが中断されています";
     BEING_CLEARED: "being cleared", "消去中";
     DISCARDED: "discarded", "破棄";
     COMMITTED: "committed", "書き戻し";

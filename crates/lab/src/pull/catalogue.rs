@@ -70,7 +70,7 @@ words::catalogue! {
     TELL_RECORDING: "recording {number} of {count}", "記録 {number} / {count}";
     TELL_STATE: "recording {number}: {sample}, state {state} of {all}", "記録 {number}: {sample}、状態 {state} / {all}";
     PULL_OPENS_NOTHING: "a pull test opens nothing that a stack names", "電源断テストはスタックにあるものを開きません";
-    AND_SO_MANY_MORE: " and {count} more", "、ほか {count} 件";
+    AND_MORE_LINES: " and {count} more", "、ほか {count} 件";
     CHECK_SAYS: "it says `{said}`{more}", "`{said}` と出力しました{more}";
     CHECK_LATE: "it did not end in time (-s state_time= gives it more)",
         "時間内に終わりませんでした(-s state_time= で延ばせます)";

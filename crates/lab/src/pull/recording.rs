@@ -129,7 +129,7 @@ fn try_check(
             [first, rest @ ..] => {
                 let more = match rest.len() {
                     0 => String::new(),
-                    count => say!(catalogue::AND_SO_MANY_MORE, count = count),
+                    count => say!(catalogue::AND_MORE_LINES, count = count),
                 };
                 let key = first.key.as_ref().map_or(String::new(), |key| format!(" {key}"));
                 let said = format!("{}{key}", first.verdict);

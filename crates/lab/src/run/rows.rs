@@ -448,7 +448,7 @@ impl<'a, 'b, 'c> Recorder<'a, 'b, 'c> {
             Err(error) => Err(error.into()),
             Ok(()) if is_stopped => Err(VisitFailure::Stopped),
             Ok(()) if visits.is_spent() => Ok(()),
-            Ok(()) => visits.skip(visit, group, &catalogue::NO_SUCH_ROW.into(), observer),
+            Ok(()) => visits.skip(visit, group, &catalogue::ROW_NOT_GIVEN.into(), observer),
         }
     }
 }

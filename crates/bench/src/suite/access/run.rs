@@ -140,7 +140,7 @@ fn impossible(device: &dyn Device, row: &Row, options: &Options) -> Option<Text>
         return Some(catalogue::WRITES_TO_READ_ONLY_TARGET.into());
     }
     if !row.request_bytes.is_multiple_of(info.block_bytes) {
-        return Some(statement!(catalogue::NO_WHOLE_BLOCKS, bytes = info.block_bytes));
+        return Some(statement!(catalogue::NOT_BLOCKS_OF_TARGET, bytes = info.block_bytes));
     }
     if row.request_bytes > info.max_request_bytes {
         let most = info.max_request_bytes;

@@ -110,7 +110,7 @@ pub(super) fn write(output: &Output, arguments: &WriteArguments) -> Result<(), F
     if image.size_bytes > info.size_bytes {
         let (image_text, target_text) = (size_text(image.size_bytes), size_text(info.size_bytes));
         let text = statement!(
-            IMAGE_TOO_LARGE,
+            IMAGE_LARGER,
             image = image_text,
             target = &arguments.target,
             size = target_text
@@ -161,7 +161,7 @@ fn cut(info: &Info, clears: bool) -> Cut {
 impl Image {
     fn open(file: File, path: &Path, target: &Info) -> Result<Image, Failure> {
         let failed = |error| {
-            Failure::from(Error::from_io(statement!(READING_IT, path = path.display()), error))
+            Failure::from(Error::from_io(statement!(READING_PATH, path = path.display()), error))
         };
         let size_bytes =
             std::io::Seek::seek(&mut &file, std::io::SeekFrom::End(0)).map_err(failed)?;

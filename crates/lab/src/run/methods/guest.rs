@@ -67,7 +67,7 @@ impl Method for InGuest {
             work.visits.has_taken(part);
             work.visits.trial_found(visit, workload, rows::median(&rows), work.observer)?;
         }
-        work.visits.skip(visit, group, &catalogue::NO_SUCH_ROW.into(), work.observer)
+        work.visits.skip(visit, group, &catalogue::ROW_NOT_GIVEN.into(), work.observer)
     }
 }
 
