@@ -100,7 +100,7 @@ pub(crate) fn measure(bench: &Bench) -> Result<Section, String> {
         trials; what a cache in memory takes besides the blocks that fill it; a copy on this \
         disk; superblocks of new members; a RAID 5 of which none are left, two thirds of it \
         text in an ext4, found by what its members hold; an NBD server of `null:` with one \
-        request on its way on each connection, all from one client; and the page that watches \
+        request on its way on each connection, sixteen for each client; and the page that watches \
         arrays in memory. An exponent is \
         the slope of the logarithms, least squares over the sizes above it.\n\n\
         ![What each costs over its size](images/growth.svg)\n\n\

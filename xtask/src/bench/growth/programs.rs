@@ -29,7 +29,7 @@ pub(super) fn plan(bench: &Bench) -> Result<Series, String> {
             "# Which chunk?\nschema = 1\nname = \"wide\"\n[members.m]\nmodels = \
             [\"maxtor-6y200p0\", \"maxtor-6y200p0\"]\n[matrix]\nlevel = \"raid0\"\nchunk = \
             [{}]\ndepth = [{}]\n[[workload]]\nsuite = \"devtest\"\ntests = [\"random read \
-            16384\"]\n",
+            16384\"]\n[baseline]\nchunk = \"4KiB\"\ndepth = 1\n",
             chunks.join(", "),
             list(1..=count / 10)
         );

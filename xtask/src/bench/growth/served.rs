@@ -28,13 +28,7 @@ pub(super) fn connections(bench: &Bench) -> Result<[Series; 2], String> {
         for _ in 0..bench.effort.rounds {
             let server = null_server(bench, &place)?;
             let before = processor_seconds(server.id())?;
-            let each = LEAF_CONNECTIONS.min(count);
-            let leaf = format!("nbd({}, connections={each})", place.uri());
-            let leaves = vec![leaf; (count / each) as usize].join(", ");
-            let mut client = bench.program("probe");
-            client.arg(format!("linear({leaves})")).args(["random-read", "--bytes=4096"]);
-            client.args([format!("--depth={count}"), format!("--requests={REQUESTS}")]);
-            child::succeed(&mut client)?;
+            read(bench, &place.uri(), count)?;
             let used = processor_seconds(server.id())? - before;
             microseconds.push(used * 1e6 / f64::from(REQUESTS));
             megabytes.push(peak_megabytes(server.id())?);
@@ -59,6 +53,23 @@ pub(super) fn connections(bench: &Bench) -> Result<[Series; 2], String> {
         ),
         of("MB at most at once", "exponent of memory in connections", 400.0, memory),
     ])
+}
+
+/// Reads over so many connections, one request on its way on each: a client has no more than
+/// [`LEAF_CONNECTIONS`], so that many connections are many clients.
+fn read(bench: &Bench, uri: &str, count: u32) -> Result<(), String> {
+    let each = LEAF_CONNECTIONS.min(count);
+    let clients = count / each;
+    let client = || {
+        let mut client = bench.program("probe");
+        client.arg(format!("{uri}&connections={each}")).args(["random-read", "--bytes=4096"]);
+        client.args([format!("--depth={each}"), format!("--requests={}", REQUESTS / clients)]);
+        child::succeed(&mut client).map(|_| ())
+    };
+    std::thread::scope(|scope| {
+        let started: Vec<_> = (0..clients).map(|_| scope.spawn(client)).collect();
+        started.into_iter().try_for_each(|one| one.join().expect("a client does not panic"))
+    })
 }
 
 /// Enough for the clock of processes, which counts in hundredths of a second.
