@@ -95,10 +95,14 @@ fn within(lines: &mut Vec<RankedLine>, most: usize, columns: usize) {
             && is_end
             && !before.to_string().ends_with(['.', '。', '…'])
         {
-            let kept = cut(&before.to_string(), columns - 1);
-            *before = StyledText::from(&*format!("{}…", kept.trim_end_matches('…')));
+            *before = StyledText::from(&*cut_off(&before.to_string(), columns));
         }
     }
+}
+
+/// A line whose paragraph goes on, with the sign for it.
+fn cut_off(line: &str, columns: usize) -> String {
+    format!("{}…", cut(line, columns - 1).trim_end_matches('…'))
 }
 
 /// A paragraph, cut after a few lines where it may be left out.
@@ -130,8 +134,7 @@ fn put_some(
     if broken.len() > most {
         broken.truncate(most);
         if let Some(last) = broken.last_mut() {
-            let kept = cut(last, out.style.width - 1);
-            *last = format!("{}…", kept.trim_end_matches('…'));
+            *last = cut_off(last, out.style.width);
         }
     }
     lines.extend(broken.into_iter().map(|line| (rank, StyledText::from(&*line))));
