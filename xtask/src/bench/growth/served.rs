@@ -16,14 +16,14 @@ const WATCHED_SECONDS: u32 = 10;
 /// As many as one leaf may have.
 const LEAF_CONNECTIONS: u32 = 16;
 
-/// One request on its way on each connection.
+/// One request on its way on each connection, up to as many as a server takes.
 ///
 /// # Errors
 /// When server or client cannot be started or fail.
 pub(super) fn connections(bench: &Bench) -> Result<[Series; 2], String> {
     let place = NbdFolder::empty()?;
     let (mut work, mut memory) = (Vec::new(), Vec::new());
-    for count in [1, 8, 64, 512, 1024] {
+    for count in [1, 4, 16, 64, 256] {
         let (mut microseconds, mut megabytes) = (Vec::new(), Vec::new());
         for _ in 0..bench.effort.rounds {
             let server = null_server(bench, &place)?;
