@@ -1,7 +1,7 @@
 //! What all channels of an array share, and whatever else acts on it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use block::{Error, ErrorKind, Info};
 use words::{Message, Text};
@@ -14,6 +14,32 @@ use crate::member::{Member, MemberSet};
 use crate::metadata::{ArrayState, FailedDevice, Metadata, MetadataUpdate};
 use crate::rows::Rows;
 
+/// Whether the host has requests, over all channels, each of which counts once for as long as it
+/// has any: how many do in the lower half, and in the upper one how often one has begun to.
+#[derive(Debug, Default)]
+pub(crate) struct HostLoad(AtomicU64);
+
+impl HostLoad {
+    /// A channel has its first request.
+    #[inline]
+    pub(crate) fn begin(&self) {
+        self.0.fetch_add((1 << 32) + 1, Ordering::Relaxed);
+    }
+
+    /// A channel has no more.
+    #[inline]
+    pub(crate) fn end(&self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether there are requests now, or have been since `seen`, which is what is seen now.
+    pub(crate) fn is_there(&self, seen: &mut u32) -> bool {
+        let load = self.0.load(Ordering::Relaxed);
+        let (begun, now) = ((load >> 32) as u32, load as u32);
+        now > 0 || std::mem::replace(seen, begun) != begun
+    }
+}
+
 /// An array.
 pub(crate) struct ArrayCore {
     pub(crate) level: Box<dyn Level>,
@@ -23,8 +49,8 @@ pub(crate) struct ArrayCore {
     /// The members' states.
     pub(crate) health: Health,
     pub(crate) rows: Rows,
-    /// The host has read or written since a sync action last looked.
-    pub(crate) busy: AtomicBool,
+    /// What the host asks for.
+    pub(crate) host: HostLoad,
     /// md's metadata, where members carry it and it is kept up to date.
     pub(crate) metadata: Option<Metadata>,
     /// Its version.
@@ -46,17 +72,12 @@ impl ArrayCore {
             info,
             health,
             rows: Rows::default(),
-            busy: AtomicBool::new(false),
+            host: HostLoad::default(),
             metadata,
             metadata_version,
         };
         shared.drop_needless_resync();
         shared
-    }
-
-    /// Whether the host has had requests since this was asked last.
-    pub(crate) fn take_busy(&self) -> bool {
-        self.busy.swap(false, Ordering::Relaxed)
     }
 
     /// Makes a member faulty that failed. False when it stays, for it has the last copy of

@@ -33,7 +33,6 @@ mod streams;
 mod tag;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use block::{Channel, Completion, Error, Op, Request, ReturnedBuffer};
 use reactor::{Clock, Reactor, WakeReason};
@@ -59,6 +58,10 @@ pub(crate) struct ArrayChannel {
     pieces: Pieces,
     ready: Vec<Completion>,
     in_flight: u32,
+    /// Whether its requests are the host's, which sync actions give way to, and whether it counts
+    /// among the channels that have some.
+    is_hosts: bool,
+    counts: bool,
     /// Memory of polls: pieces that were woken, and those whose log was written.
     woken: Vec<u32>,
     logged: Vec<(u32, Result<(), Error>)>,
@@ -94,10 +97,18 @@ impl ArrayChannel {
             requests: Requests::default(),
             ready: Vec::new(),
             in_flight: 0,
+            is_hosts: shared.traits.is_redundant,
+            counts: false,
             woken: Vec::new(),
             logged: Vec::new(),
             reactor: reactor.clone(),
         })
+    }
+
+    /// The same for a sync action, whose requests are nobody's to give way to.
+    pub(crate) fn for_sync(mut self) -> ArrayChannel {
+        self.is_hosts = false;
+        self
     }
 
     /// Sends a request that is one access to one member on its way, changed in place.
@@ -293,13 +304,9 @@ impl Channel for ArrayChannel {
     #[inline(always)]
     fn submit(&mut self, request: Request) {
         self.in_flight += 1;
-        // A flush does not count as use: sync actions flush too, and the writes before it have been
-        // seen.
-        if self.traits.is_redundant
-            && !matches!(request.op, Op::Flush)
-            && !self.shared.busy.load(Ordering::Relaxed)
-        {
-            self.shared.busy.store(true, Ordering::Relaxed);
+        if self.is_hosts && !self.counts {
+            self.counts = true;
+            self.shared.host.begin();
         }
         if let Err(error) = self.shared.info.check(&request.op) {
             self.ready.push(request.complete(Err(error)));
@@ -358,6 +365,10 @@ impl Channel for ArrayChannel {
             }
         }
         self.in_flight -= self.ready.len() as u32;
+        if self.counts && self.in_flight == 0 {
+            self.counts = false;
+            self.shared.host.end();
+        }
         done.append(&mut self.ready);
         if done.len() == before {
             self.poll_idle();
@@ -389,6 +400,9 @@ impl ArrayChannel {
 /// So a channel that is dropped begins nothing more, but sees the writes through that it has sent.
 impl Drop for ArrayChannel {
     fn drop(&mut self) {
+        if self.counts {
+            self.shared.host.end();
+        }
         if !self.traits.locks_rows {
             return;
         }

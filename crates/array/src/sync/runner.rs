@@ -256,6 +256,8 @@ pub struct SyncRunner {
     /// What the timer is set to.
     timer: Option<Time>,
     busy_until: Time,
+    /// What was seen of the host's requests.
+    host_seen: u32,
     done: Vec<block::Completion>,
 }
 
@@ -266,7 +268,7 @@ impl SyncRunner {
     pub(crate) fn open(shared: &Arc<ArrayCore>, reactor: &Reactor) -> Result<SyncRunner, Error> {
         Ok(SyncRunner {
             shared: Arc::clone(shared),
-            channel: ArrayChannel::open(shared, RANGES_MAX + 1, reactor)?,
+            channel: ArrayChannel::open(shared, RANGES_MAX + 1, reactor)?.for_sync(),
             source: reactor.source(),
             limits: Limits::default(),
             job: None,
@@ -277,6 +279,7 @@ impl SyncRunner {
             next_idle: Time::ZERO,
             timer: None,
             busy_until: Time::ZERO,
+            host_seen: 0,
             done: Vec::new(),
         })
     }
@@ -305,7 +308,7 @@ impl SyncRunner {
         let now = self.now();
         self.go_on_from(now);
         // What was asked for before the job says nothing of now.
-        let _ = self.shared.take_busy();
+        let _ = self.shared.host.is_there(&mut self.host_seen);
         self.job = Some(Job {
             action,
             target,
@@ -543,7 +546,7 @@ impl SyncRunner {
             && job.end.is_none()
             && job.in_flight.len() < self.limits.ranges_in_flight.clamp(1, RANGES_MAX) as usize
         {
-            if self.shared.take_busy() {
+            if self.shared.host.is_there(&mut self.host_seen) {
                 self.busy_until = now + BUSY_TIME;
             }
             let is_busy = now < self.busy_until;

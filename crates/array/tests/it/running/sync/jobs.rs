@@ -425,6 +425,44 @@ fn pace_and_progress_are_those_of_the_clock() {
     assert!(runner.progress().is_none());
 }
 
+/// A host whose requests take longer than it would have to be quiet for is busy all the same: else
+/// a sync action that slows it down takes it for idle, and slows it down more.
+#[test]
+fn a_host_that_waits_for_an_answer_is_not_idle() {
+    let member = || {
+        let memory = Memory::new(32 << 20).taking(Duration::from_millis(300));
+        Some(Arc::new(memory) as Arc<dyn Device>)
+    };
+    let array = ArrayDevice::raid1(vec![member(), member()]).expect("an array");
+    let reactor = Reactor::virtual_clock();
+    let mut channel = array.open(1, &reactor).expect("a channel");
+    let mut runner = array.control().sync_runner(&reactor).expect("maintenance");
+    runner.set_limits(Limits {
+        most_bytes_per_second: 1 << 20,
+        least_bytes_per_second: 1 << 18,
+        ..Limits::default()
+    });
+    runner.start(SyncAction::Check(None)).expect("a check");
+    let (start, mut done) = (reactor.now(), Vec::new());
+    while reactor.now().since(start) < Duration::from_secs(24) {
+        if channel.in_flight() == 0 {
+            let from = block::BufMut::zeroed(512).freeze();
+            channel
+                .submit(block::Request::new(0, block::Op::Write { offset: 0, from, fua: false }));
+        }
+        channel.poll(&mut done);
+        assert!(runner.poll().is_none());
+        if channel.in_flight() > 0 {
+            let _ = reactor.wait(None).expect("no kernel");
+        }
+    }
+    assert!(done.len() > 40 && done.iter().all(|one| one.result.is_ok()), "{}", done.len());
+    let bytes = runner.progress().expect("a job").done_bytes;
+    assert!((5 << 20..=8 << 20).contains(&bytes), "{bytes}");
+    runner.cancel();
+    assert!(matches!(finish(&mut runner, &reactor).ending, Ending::Cancelled));
+}
+
 /// Size of the members on which a sync action's pace is measured.
 const PACED_MEMBER_BYTES: u64 = 8 << 20;
 
