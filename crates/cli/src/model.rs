@@ -59,7 +59,7 @@ something that the model does not have is called unexplained.")]
         #[arg(long, value_name = "PATH", conflicts_with = "figures")]
         device: Vec<String>,
 
-        /// How long it is measured at most
+        /// How long it is measured at most, the making of a --scratch file included
         #[arg(
             long,
             value_name = "TIME",

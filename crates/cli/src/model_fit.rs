@@ -67,11 +67,13 @@ pub(crate) fn fit_device(
     if let Some(path) = node.file_path() {
         refuse_in_use(&*stack.device, &reactor, &path)?;
     }
+    let deadline = reactor.now() + limit;
     let (measured_device, range) = match file {
         None => (stack.device, range),
         Some(path) => {
             let drive = node.file_path().unwrap_or_default();
-            let made = scratch_file::make(&guard, path, &drive, stack.device, &reactor)?;
+            let clock = (&reactor, deadline);
+            let made = scratch_file::make(&guard, path, &drive, stack.device, clock)?;
             (made.device, Some(made.range))
         }
     };
@@ -83,7 +85,8 @@ pub(crate) fn fit_device(
         }
     };
     output.progress(&say!(MEASURING, device = device, how = how, time = time));
-    let measured = probe::measure(&*measured_device, &reactor, limit, range);
+    let left = deadline.since(reactor.now());
+    let measured = probe::measure(&*measured_device, &reactor, left, range);
     let measured = measured.map_err(|error| match error {
         MeasureError::Failed(error) => Failure::from(error).at(device),
         other => Failure::failed(Text::verbatim(&other).at(device.to_string())).because(other),

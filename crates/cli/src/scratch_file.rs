@@ -14,7 +14,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use block::{Blocking, Device, Reactor, SECTOR_BYTES, size_text};
+use block::{Blocking, Device, Reactor, SECTOR_BYTES, Time, size_text};
 use device::model::probe;
 use device::{Direct, FileDevice, FileOptions, ThroughFile};
 use export::tool;
@@ -39,24 +39,24 @@ pub(crate) struct ScratchDevice {
     pub(crate) range: Range<u64>,
 }
 
-/// Makes the file, on the drive at `drive`, which `below` reads.
+/// Makes the file, on the drive at `drive`, which `below` reads, before the `deadline`.
 pub(crate) fn make(
     guard: &Guard,
     path: &Path,
     drive: &Path,
     below: Arc<dyn Device>,
-    reactor: &Reactor,
+    (reactor, deadline): (&Reactor, Time),
 ) -> Result<ScratchDevice, Failure> {
     if fs::symlink_metadata(path).is_ok() {
         return Err(Failure::refused(catalogue::SCRATCH_FILE_THERE).at(path.display()));
     }
     let begin = begin_of_file_system(path, drive)?;
     let room = room_for(path)?;
-    let mut found = lay(guard, path, room.min(FILE_BYTES), reactor)?;
+    let mut found = lay(guard, path, room.min(FILE_BYTES), (reactor, deadline))?;
     // ext4 puts copies of its head between the first groups of 128 MiB.
     if found.1.bytes < probe::SCRATCH_MIN && room > FILE_BYTES {
         drop(found);
-        found = lay(guard, path, room.min(4 * FILE_BYTES), reactor)?;
+        found = lay(guard, path, room.min(4 * FILE_BYTES), (reactor, deadline))?;
     }
     let (device, run) = found;
     let range = begin + run.on_device..begin + run.on_device + run.bytes;
@@ -85,13 +85,13 @@ fn lay(
     guard: &Guard,
     path: &Path,
     bytes: u64,
-    reactor: &Reactor,
+    clock: (&Reactor, Time),
 ) -> Result<(Arc<dyn Device>, FileRun), Failure> {
     let file = make_nameless(guard, path, bytes)?;
     let kept = file.try_clone().map_err(|error| Failure::from_io(path.display(), &error))?;
     let options = FileOptions { direct: Direct::Yes, ..FileOptions::default() };
     let device: Arc<dyn Device> = Arc::new(FileDevice::new(file, path, &options)?);
-    write_over(&*device, reactor)?;
+    write_over(&*device, clock).map_err(|error| error.at(path.display()))?;
     Ok((device, longest(extents(&kept, path)?)))
 }
 
@@ -151,9 +151,15 @@ fn page(place: u64) -> impl Iterator<Item = u8> {
 }
 
 /// Writes all of it, so that the file system has nothing to note when it is written again.
-fn write_over(file: &dyn Device, reactor: &Reactor) -> Result<(), Failure> {
+fn write_over(
+    file: &dyn Device,
+    (reactor, deadline): (&Reactor, Time),
+) -> Result<(), Failure> {
     let mut channel = Blocking::open(file, reactor)?;
     for part in 0..file.info().size_bytes / PART_BYTES {
+        if reactor.now() >= deadline {
+            return Err(Failure::failed(catalogue::SCRATCH_FILE_LATE));
+        }
         let pages = (0..PART_BYTES / PAGE_BYTES).map(|page| part * PART_BYTES + page * PAGE_BYTES);
         let bytes: Vec<u8> = pages.flat_map(page).collect();
         channel.write_slice(part * PART_BYTES, &bytes)?;

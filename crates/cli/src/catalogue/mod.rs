@@ -495,6 +495,8 @@ words::catalogue! {
     SCRATCH_FILE_NOT_ON: "it would not lie on {drive}; name a folder of a file system that is on this drive or a partition of it",
         "{drive} に置かれません。このドライブかそのパーティションのファイルシステムのフォルダーを指定してください";
     SCRATCH_FILE_NO_ROOM: "there is too little room: {needed} must be free", "空きが足りません。{needed} 必要です";
+    SCRATCH_FILE_LATE: "writing it once took all of the time that --time gives: give more, or a range of the drive",
+        "一度書き込むだけで --time の時間が過ぎました。時間を長くするか、ドライブの範囲を指定してください";
     SCRATCH_FILE_IN_PIECES: "it lies in pieces, the longest of {longest}; one of {least} is needed: where more is free, or on a newer file system",
         "断片化していて、最長の部分は {longest} です。連続した {least} が必要です。空きの多い場所か新しいファイルシステムを指定してください";
     SCRATCH_FILE_ELSEWHERE: "its file system says that it lies at byte {place} of the drive, and the drive has something else there",

@@ -11,8 +11,12 @@ use crate::suites::disk::{RawDisk, is_possible, succeed};
 const MIB: u64 = 1 << 20;
 
 fn fit(folder: &Path, device: &Path, more: &[&str]) -> Output {
+    fit_in("5min", folder, device, more)
+}
+
+fn fit_in(time: &str, folder: &Path, device: &Path, more: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_raidloom"));
-    command.args(["model", "fit", "--time", "5min", "--device"]).arg(device).args(more);
+    command.args(["model", "fit", "--time", time, "--device"]).arg(device).args(more);
     command.current_dir(folder).output().unwrap()
 }
 
@@ -97,6 +101,11 @@ fn a_mounted_drive_is_written_to_through_a_file() {
     assert!(refused.status.code() == Some(4) && said.contains("it is there already"), "{said}");
 
     let scratch = point.join("scratch").display().to_string();
+    // A file takes longer than that, and its making is part of the time.
+    let late = fit_in("1us", folder, device, &["--scratch", &scratch]);
+    let said = String::from_utf8_lossy(&late.stderr).into_owned();
+    assert!(late.status.code() == Some(1) && said.contains("all of the time that"), "{said}");
+    assert!(!Path::new(&scratch).exists());
     let output = fit(folder, device, &["--scratch", &scratch]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("by reads, and by writes over "), "{said}");
