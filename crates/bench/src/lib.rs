@@ -15,6 +15,7 @@
 //! It measures any [`block::Device`] and knows nothing of how that is made up.
 
 pub mod audit;
+mod catalogue;
 pub mod format;
 mod known;
 pub mod latency;

@@ -28,19 +28,13 @@ const MAKERS: &[&str] = &[
 /// Names that an error has.
 const ERRORS: &[&str] = &["error", "err"];
 
-/// Path and why it makes errors of texts.
-const EXCEPTIONS: &[(&str, &str)] =
-    &[("crates/bench/src/suite/fio/mod.rs", "fio says in words alone that it is not there")];
-
 /// Places that make an error out of another's text.
 pub(crate) fn flattened(tree: &Tree) -> Vec<Finding> {
-    let findings = tree
-        .rust()
+    tree.rust()
         .filter(|(path, _)| path.starts_with("crates/") && path.contains("/src/"))
         .filter(|(path, _)| !is_test_file(path) && !path.starts_with("crates/testkit/"))
         .flat_map(|(path, text)| in_file(path, text))
-        .collect();
-    tree.but_for(EXCEPTIONS, RULE, findings)
+        .collect()
 }
 
 fn in_file(path: &str, text: &str) -> Vec<Finding> {
@@ -135,12 +129,5 @@ mod tests {
         assert_eq!(found("crates/testkit/src/a.rs", code), 0);
         let text = format!("//! A.\n#[cfg(test)]\nmod tests {{\n    fn f() {{ {code} }}\n}}\n");
         assert_eq!(flattened(&Tree::of(&[(path, &text)])).len(), 0);
-    }
-
-    #[test]
-    fn an_exception_that_nothing_needs_is_an_error() {
-        let (path, _) = EXCEPTIONS[0];
-        assert_eq!(found(path, "read().map_err(|error| error.to_string())?;"), 0);
-        assert_eq!(found(path, ""), 1);
     }
 }

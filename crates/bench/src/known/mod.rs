@@ -227,8 +227,7 @@ impl Content for VerifiedContent<'_> {
     fn check(&mut self, access: &Access, buffer: &[u8]) -> Result<(), Error> {
         let VerifiedContent { known, every_byte, checked_bytes, unknown_bytes } = self;
         let check = if *every_byte { pattern::check_full } else { pattern::check_words };
-        let corrupt =
-            |mismatch: pattern::Mismatch| Error::new(ErrorKind::Corrupt, mismatch.to_string());
+        let corrupt = |mismatch: pattern::Mismatch| Error::new(ErrorKind::Corrupt, mismatch.text());
         known.parts(access.offset, u64::from(access.length), |offset, length, generation| {
             let start = (offset - access.offset) as usize;
             let part = &buffer[start..start + length as usize];

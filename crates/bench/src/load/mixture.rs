@@ -5,8 +5,10 @@ use std::fmt;
 use block::{SECTOR_BYTES, size_text};
 use reactor::Random;
 use results::Group;
+use words::{Text, statement};
 
 use super::{Access, Bounds, Direction, Requests};
+use crate::catalogue;
 
 /// Most sizes or ranges of sizes that a load is made of.
 const PARTS_MAX: usize = 8;
@@ -35,13 +37,12 @@ impl Sizes {
     ///
     /// # Errors
     /// What is wrong, and what is expected.
-    pub fn read(text: &str) -> Result<Sizes, String> {
+    pub fn read(text: &str) -> Result<Sizes, Text> {
         let mut sizes = Sizes { parts: [Part::default(); PARTS_MAX], count: 0 };
         for word in text.split(',') {
-            let part = sizes
-                .parts
-                .get_mut(sizes.count)
-                .ok_or_else(|| format!("`{text}`: at most {PARTS_MAX} sizes"))?;
+            let part = sizes.parts.get_mut(sizes.count).ok_or_else(|| {
+                statement!(catalogue::TOO_MANY_SIZES, text = text, most = PARTS_MAX)
+            })?;
             *part = Part::read(word.trim())?;
             sizes.count += 1;
         }
@@ -88,7 +89,7 @@ impl Sizes {
 }
 
 impl Part {
-    fn read(word: &str) -> Result<Part, String> {
+    fn read(word: &str) -> Result<Part, Text> {
         let (range, weight) = match word.split_once('*') {
             Some((range, weight)) => (range.trim(), weight.trim()),
             None => (word, "1"),
@@ -97,24 +98,19 @@ impl Part {
             .parse()
             .ok()
             .filter(|weight| (1..=1000).contains(weight))
-            .ok_or_else(|| format!("`{word}`: a weight is a whole number from 1 to 1000"))?;
+            .ok_or_else(|| statement!(catalogue::SIZE_WEIGHT, word = word))?;
         let (least, most) = range.split_once("..").unwrap_or((range, range));
         let (least, most) = (size(least.trim())?, size(most.trim())?);
         if least > most {
-            return Err(format!("`{word}`: the smaller size comes first"));
+            return Err(statement!(catalogue::SMALLER_FIRST, word = word));
         }
         Ok(Part { least, most, weight })
     }
 }
 
 /// A size as `4KiB`, `1MiB` or a number of bytes.
-fn size(text: &str) -> Result<u32, String> {
-    let expected = || {
-        format!(
-            "`{text}`: expected a size such as 4KiB, 512..64KiB, or 4KiB * 3, 64KiB, of whole \
-            sectors of 512 bytes up to 16MiB"
-        )
-    };
+fn size(text: &str) -> Result<u32, Text> {
+    let expected = || statement!(catalogue::LOAD_SIZE, text = text);
     let units = [("KiB", 1 << 10), ("MiB", 1 << 20), ("B", 1), ("", 1)];
     let (number, unit) = units
         .iter()
@@ -168,13 +164,8 @@ impl Places {
     ///
     /// # Errors
     /// What is wrong, and what is expected.
-    pub fn read(text: &str) -> Result<Places, String> {
-        let expected = || {
-            format!(
-                "`{text}`: expected uniform, hot 80:20 (80 % of requests go to 20 % of the \
-                bytes) or zipf 0.9 (an exponent from 0.01 to 2)"
-            )
-        };
+    pub fn read(text: &str) -> Result<Places, Text> {
+        let expected = || statement!(catalogue::LOAD_PLACES, text = text);
         let mut words = text.split_whitespace();
         let places = match (words.next(), words.next(), words.next()) {
             (Some("uniform"), None, None) => Some(Places::Uniform),

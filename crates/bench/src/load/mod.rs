@@ -36,7 +36,9 @@ use block::{
 use reactor::{Random, WakeReason};
 
 use results::steady::{self, Steadiness};
+use words::{Message, Text, statement};
 
+use crate::catalogue;
 use crate::latency::Latency;
 use crate::pattern;
 
@@ -60,6 +62,14 @@ impl Direction {
             Direction::Write => "write",
         }
     }
+
+    /// The same as people read it.
+    fn message(self) -> Message {
+        match self {
+            Direction::Read => catalogue::A_READ,
+            Direction::Write => catalogue::A_WRITE,
+        }
+    }
 }
 
 /// One request to be made.
@@ -74,6 +84,13 @@ pub struct Access {
 }
 
 impl Access {
+    /// It in words: `read of 4096 bytes at offset 0`.
+    pub(crate) fn text(&self) -> Text {
+        let Access { direction, offset, length } = *self;
+        let what = direction.message();
+        statement!(catalogue::REQUEST_AT, what = what, length = length, offset = offset)
+    }
+
     pub(crate) fn overlaps(&self, other: &Access) -> bool {
         self.offset < other.offset + u64::from(other.length)
             && other.offset < self.offset + u64::from(self.length)
@@ -826,7 +843,7 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
                 batches_since_wait = 0;
                 self.reactor
                     .turn()
-                    .map_err(|error| Error::from_io("driving the reactor", error))?;
+                    .map_err(|error| Error::from_io(catalogue::DRIVING_REACTOR, error))?;
             }
         }
         let cpu_seconds = thread_cpu(self.reactor).zip(cpu_start).map(|(end, start)| end - start);
@@ -1029,10 +1046,7 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
     fn failed(&mut self, access: &Access, error: Error) {
         self.errors += 1;
         if self.first_error.is_none() {
-            let Access { direction, offset, length } = access;
-            self.first_error = Some(
-                error.at(format_args!("{} of {length} bytes at offset {offset}", direction.name())),
-            );
+            self.first_error = Some(error.at(access.text()));
         }
         if !self.load.go_on_after_errors {
             self.stop_issuing();
@@ -1062,9 +1076,10 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
             && elapsed.as_nanos() < u128::from(operations) * STANDSTILL_TIME.as_nanos()
             && self.operations_left > STANDSTILL_OPERATIONS
         {
-            let text = format!(
-                "{operations} requests took {elapsed:?}, so that the time set would hardly ever \
-                pass: limit their number"
+            let text = statement!(
+                catalogue::TIME_HARDLY_PASSES,
+                operations = operations,
+                elapsed = format_args!("{elapsed:?}")
             );
             return Err(Error::new(ErrorKind::Invalid, text));
         }
@@ -1096,14 +1111,11 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
                     self.slots.iter().find(|slot| slot.access.length > 0).map(|slot| slot.access);
                 let open = open.expect("somebody is waited for");
                 let count = self.channel.in_flight();
-                let Access { direction, offset, length } = open;
-                let text = format!(
-                    "no answer to {count} requests, one a {} of {length} bytes at offset {offset}",
-                    direction.name()
-                );
+                let text =
+                    statement!(catalogue::NO_ANSWER_ONE_OF, count = count, request = open.text());
                 Err(Error::new(ErrorKind::TimedOut, text))
             }
-            Err(error) => Err(Error::from_io("waiting for the device", error)),
+            Err(error) => Err(Error::from_io(catalogue::WAITING_FOR_DEVICE, error)),
         }
     }
 }

@@ -26,6 +26,10 @@
 
 use std::fmt;
 
+use words::{Text, statement};
+
+use crate::catalogue;
+
 /// Bytes that name themselves; every block is a multiple of it.
 pub const SECTOR_BYTES: usize = 512;
 const HEADER_WORDS: usize = 4;
@@ -205,31 +209,42 @@ pub struct Mismatch {
     pub damage: Damage,
 }
 
-impl fmt::Display for Mismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "wrong data at offset {}: ", self.offset)?;
-        match self.damage {
-            Damage::Zeroes => f.write_str("zeroes instead of what was written"),
+impl Damage {
+    fn text(self) -> Text {
+        match self {
+            Damage::Zeroes => catalogue::ZEROES_INSTEAD.into(),
             Damage::Stale { found, expected } => {
-                write!(f, "an older write (number {found} instead of {expected}): a write was lost")
+                statement!(catalogue::OLDER_WRITE, found = found, expected = expected)
             }
             Damage::Newer { found, expected } => {
-                write!(f, "write number {found} although number {expected} was the last")
+                statement!(catalogue::NEWER_WRITE, found = found, expected = expected)
             }
             Damage::Misdirected { belongs_at } => {
-                write!(f, "data that belong at offset {belongs_at}: misdirected")
+                statement!(catalogue::MISDIRECTED, belongs_at = belongs_at)
             }
             Damage::OtherSeed { found } => {
-                write!(f, "data of another run (seed {found:#x}): never written, or lost")
+                statement!(catalogue::OF_ANOTHER_SEED, seed = format_args!("{found:#x}"))
             }
-            Damage::Torn { byte } => {
-                write!(f, "a torn write: new and old data meet at byte {byte} of it")
-            }
+            Damage::Torn { byte } => statement!(catalogue::TORN_WRITE, byte = byte),
             Damage::BitRot { byte, bits } => {
-                write!(f, "{bits} bits changed, the first in byte {byte} of the sector")
+                statement!(catalogue::BITS_CHANGED, bits = bits, byte = byte)
             }
-            Damage::Unrecognised => f.write_str("data that were not written here by this run"),
+            Damage::Unrecognised => catalogue::UNRECOGNISED.into(),
         }
+    }
+}
+
+impl Mismatch {
+    /// It in words.
+    #[must_use]
+    pub fn text(&self) -> Text {
+        self.damage.text().at(statement!(catalogue::WRONG_DATA, offset = self.offset))
+    }
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.text())
     }
 }
 

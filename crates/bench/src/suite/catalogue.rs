@@ -1,4 +1,4 @@
-//! What suites are run on and what their settings take, in every language.
+//! What suites are run on, what their settings take and why they fail, in every language.
 
 words::catalogue! {
     DEVICE_TARGET: "a stack, an image file or a block device", "スタック、イメージファイル、ブロックデバイス";
@@ -72,9 +72,11 @@ words::catalogue! {
     WAITING: "{what}: waiting", "{what}: 待機";
     TOOK_TOO_LONG: "{what} took longer than its time limit of {limit} (time_limit){said}",
         "{what}が制限時間 {limit}(time_limit)を超えました{said}";
+    A_PIPE: "a pipe", "パイプ";
     SYNCING: "syncing {path}", "{path} の同期";
 
     // Commands of one's own.
+    THE_COMMAND: "the command", "コマンド";
     NAME_THE_COMMAND: "name the command, for example \"tar xf /src/linux.tar\"",
         "コマンドを指定してください。例: \"tar xf /src/linux.tar\"";
     ENVIRONMENT_LINE: "`{line}`: expected NAME=VALUE, one a line",
@@ -223,6 +225,147 @@ words::catalogue! {
     SEVERAL_GROUPS: "fio ran several groups, one after the other: `suite = \"fio\"` makes a row of each",
         "fio が複数のグループを順に実行しました。`suite = \"fio\"` ならグループごとの行になります";
     FIO_OUTPUT: "fio's output", "fio の出力";
+
+    // Settings that contradict each other, or the target.
+    WORKS_ON_FILES: "{suite} works on files: name a folder", "{suite} はファイルを使います。フォルダーを指定してください";
+    CHUNK_POWER: "chunk {chunk}: expected a power of two from 256 bytes to 1MiB",
+        "chunk {chunk}: 256 バイトから 1MiB までの 2 の累乗を指定してください";
+    CHUNK_FOR_DIRECT: "chunk {chunk}: direct I/O moves whole blocks; expected at least 4KiB",
+        "chunk {chunk}: ダイレクト I/O はブロック単位です。4KiB 以上を指定してください";
+    SMALLEST_IS_LARGER: "the smallest file is larger than the largest", "最小のファイルが最大のファイルより大きくなっています";
+    FOLDERS_FOR_FILES: "{folders} folders for {files} files: expected at most one for each",
+        "ファイル {files} 個にフォルダーが {folders} 個あります。ファイルの数以下にしてください";
+    CACHE_COULD_HOLD: "size {size}: a cache could hold it: expected at least twice the memory, {least} MiB, or check_memory=false",
+        "size {size}: キャッシュに収まってしまいます。メモリーの 2 倍の {least} MiB 以上か、check_memory=false を指定してください";
+    SIZE_OF_A_CHUNK: "size {size}: expected at least one chunk", "size {size}: 1 チャンク以上を指定してください";
+    NO_FILES_AT_ALL: "no large file (io=false) and no small ones (files=0): nothing could be measured",
+        "大きなファイルも(io=false)小さなファイルも(files=0)なく、測定するものがありません";
+    NOTHING_TO_COPY: "no bytes and no files: nothing could be measured", "バイト数もファイル数も 0 で、測定するものがありません";
+    TEST_OUTGROWS_TARGET: "the target has {bytes} bytes, too few for a test of {size}",
+        "対象は {bytes} バイトで、{size} のテストには足りません";
+    TARGET_HAS_ONLY: "the target has only {bytes} bytes", "対象は {bytes} バイトしかありません";
+    RAW_ROWS_ARE_DIRECT: "a raw target has only direct rows; name a folder to measure the page cache",
+        "デバイスにはダイレクト I/O の行だけがあります。ページキャッシュを測定するにはフォルダーを指定してください";
+    TEST_DATA_TO_READ_ONLY: "crystal writes its test data first, and the target is read-only",
+        "crystal は最初にテストデータを書き込みますが、対象は読み取り専用です";
+    TEST_SIZE: "a test size of {bytes} bytes is not possible: whole MiB from 1 MiB to 64 GiB",
+        "テストのサイズは {bytes} バイトにできません。1 MiB から 64 GiB までの MiB 単位です";
+    RUNS_TOO_MANY: "{runs} runs are not possible: 1 to {most}", "{runs} 回の実行はできません。1 から {most} までです";
+    RUN_WITHOUT_TIME: "a run needs more than no time", "1 回の時間は 0 にできません";
+    NO_ROW_NAMED: "only `{only}`: no row of this profile has that in its name; the rows are {rows}",
+        "only `{only}`: このプロファイルに、名前にこれを含む行はありません。行は {rows} です";
+    NO_MIX: "a mix with {percent} % reads is none: 1 to 99", "読み込み {percent} % では混合になりません。1 から 99 までです";
+    BLOCK_MIN_POWER: "block_min: {size}: a power of two from 4KiB on is needed",
+        "block_min: {size}: 4KiB 以上の 2 の累乗が必要です";
+    BLOCK_MAX_RANGE: "block_max: {size}: from block_min ({least}) to 16MiB",
+        "block_max: {size}: block_min({least})から 16MiB までです";
+    SIZE_OF_MEBIBYTES: "size: {size}: whole MiB are needed", "size: {size}: MiB の整数倍が必要です";
+    WHOLE_MEBIBYTES: "size: whole MiB from {least} on are needed", "size: {least} 以上で、MiB の整数倍が必要です";
+    POINT_WITHOUT_TIME: "time: a point needs more than no time", "time: 1 点の時間は 0 にできません";
+    USED_OF_TARGET: "used: the target has {bytes} bytes", "used: 対象は {bytes} バイトです";
+    NO_ROOM_IN_STREAMS: "sizes, streams: {streams} streams in {used} bytes have no room for a request of {longest}",
+        "sizes, streams: {used} バイトに {streams} 本の流れでは、{longest} バイトの要求が入りません";
+    FOR_CLOSED_LOOP: "it is for a closed loop, and rate asks for an open one",
+        "応答を待つ負荷のためのものですが、rate は応答を待たない負荷を指定します";
+    PULL_MAKES_DRIVES: "the test makes drives of its own, on this machine: run it from a plan, or by hand with `raidloom pull`",
+        "このテストは自前のドライブをこのマシンに作ります。プランから実行するか、`raidloom pull` で直接実行してください";
+    NO_FILES_AS_DEVICES: "nobody here opens files as devices", "ここではファイルをデバイスとして開けません";
+
+    // Recordings.
+    WHICH_RECORDING: "which recording is replayed? (file = \"load.rec\")", "再生する記録を指定してください(file = \"load.rec\")";
+    THE_RECORDING: "the recording {path}", "記録 {path}";
+    RECORDING_IS_EMPTY: "there is no request in it", "要求が入っていません";
+    NO_READ_IN_IT: "there is no read in it, and operations = \"reads\" asks for them",
+        "読み込みが入っていませんが、operations = \"reads\" で指定されています";
+    RECORDING_HAS_NO_TIMES: "the recording does not say when requests were submitted: mode = \"fast\" needs no times",
+        "記録に、要求を出した時刻がありません。mode = \"fast\" なら時刻は要りません";
+    RECORDING_HAS_NO_ANSWERS: "the recording does not say when requests were answered, so that nobody knows what waited for what: mode = \"open\" or \"fast\" needs no answers",
+        "記録に応答の時刻がなく、何が何を待ったかわかりません。mode = \"open\" か \"fast\" なら応答は要りません";
+    NO_SUCH_REQUEST: "a request of {length} bytes at {offset} is none that a device could take",
+        "{offset} からの {length} バイトの要求は、どのデバイスでも受けられません";
+    REQUEST_OUTGROWS_TARGET: "a request of {longest} bytes is longer than the target, which has {bytes}",
+        "{longest} バイトの要求は、{bytes} バイトの対象より長くなります";
+    RECORDING_REACHES: "the recording reaches to byte {last} and the target has {bytes}: fit = \"keep\" makes the space between what it touches narrower",
+        "記録はバイト {last} まで届き、対象は {bytes} バイトです。fit = \"keep\" なら、使われる範囲の間を詰めます";
+    RECORDING_TOUCHES: "the recording touches {touched} bytes, {needed} with what lies between them, and the target has {bytes}: fit = \"fold\" lays several places over each other",
+        "記録が使うのは {touched} バイト、間を含めて {needed} バイトで、対象は {bytes} バイトです。fit = \"fold\" なら、複数の位置を重ねます";
+
+    // Steps around what is measured.
+    PREPARING_DEVICE: "preparing the device", "デバイスの準備";
+    WRITING_TEST_DATA: "writing the test data", "テストデータの書き込み";
+    WRITING_TOUCHED: "writing what the recording touches", "記録が使う範囲の書き込み";
+    RESTING: "resting", "休止";
+    FLUSH_BEFORE_RUN: "flush before the run", "測定前のフラッシュ";
+    FLUSH_AFTER_RUN: "flush after the run", "測定後のフラッシュ";
+    FLUSH_BEFORE_TEST: "flush before the test", "テスト前のフラッシュ";
+    FLUSH_AFTER_TEST: "flush after the test", "テスト後のフラッシュ";
+    FLUSH_BEFORE_REPLAY: "flush before the replay", "再生前のフラッシュ";
+    FLUSH_AFTER_REPLAY: "flush after the replay", "再生後のフラッシュ";
+    READING_WRITES_BACK: "reading back what was written", "書き込んだ内容の読み直し";
+    READING_ALL_BACK: "reading everything back after the last row", "最後の行の後の、全体の読み直し";
+    READING_TESTS_BACK: "reading everything back after the last test", "最後のテストの後の、全体の読み直し";
+    EMPTYING_PAGE_CACHE: "emptying the page cache", "ページキャッシュの破棄";
+    LOAD_PANICKED: "a thread of the load has panicked", "負荷のスレッドが異常終了しました";
+
+    // Files that suites make.
+    SUITE_MAKES: "making {path}", "{path} の作成";
+    SUITE_OPENS: "opening {path}", "{path} を開く";
+    SUITE_WRITES: "writing {path}", "{path} への書き込み";
+    SUITE_CUTS: "cutting {path}", "{path} の切り詰め";
+    SUITE_READS: "reading {path}", "{path} の読み込み";
+    SUITE_LISTS: "listing {path}", "{path} の一覧";
+    SUITE_LOOKS_AT: "looking at {path}", "{path} の参照";
+    SUITE_DELETES: "deleting {path}", "{path} の削除";
+    SUITE_UNCACHES: "uncaching {path}", "{path} のキャッシュの破棄";
+    SYNCING_FILE_SYSTEM: "syncing the file system", "ファイルシステムの同期";
+    THE_LARGE_FILE: "the large file", "大きなファイル";
+    SHOULD_BE_ZERO: "it should be zero", "0 のはずです";
+    FROM_BYTE_ON: "from byte {byte} on {mismatch}, counted over the data of all files",
+        "{byte} バイト目から、{mismatch}(オフセットは全ファイルを通した位置)";
+    NOBODY_MADE_IT: "a file that nobody made", "作成していないファイルです";
+    HAS_BYTES_INSTEAD: "it has {found} bytes instead of {expected}", "{expected} バイトのはずが {found} バイトです";
+    BYTE_OF_FILE: "{path}, byte {byte}", "{path} の {byte} バイト目";
+    NOT_WHAT_WAS_WRITTEN: "not what was written there", "書き込んだ内容と違います";
+
+    // fio's jobs and servers.
+    FIO_NOT_INSTALLED: "fio is not installed here (package fio)", "fio がインストールされていません(パッケージ fio)";
+    FOLDER_FOR_JOBS: "a folder for fio's jobs", "fio のジョブのフォルダー";
+    FILE_FOR_JOBS: "a file for fio's jobs", "fio のジョブのファイル";
+    NO_FIO_SERVER: "no `fio --server` answers there", "`fio --server` の応答がありません";
+    NO_FIO_SAYS_SO: "no fio that says so", "バージョン不明";
+    CLIENT_EXPECTED: "`{text}`: expected HOST or HOST:PORT", "`{text}`: HOST か HOST:PORT を指定してください";
+    CLIENT_NAMED_TWICE: "{client} is named twice", "{client} が 2 回指定されています";
+    NO_CLIENT_NAMED: "no client is named", "クライアントが指定されていません";
+    CLIENT_HAS: "{client} has {version}", "{client} は {version}";
+    FIO_VERSIONS_DIFFER: "{others}, and this machine {own}: install the same fio on all of them",
+        "{others}、このマシンは {own} です。すべてに同じ fio をインストールしてください";
+    CLIENT_DID_NOT_END: "{client} did not come to the end: its figures are missing, and those of the others are no answer",
+        "{client} が終わりまで実行されませんでした。その数値がなく、ほかの数値だけでは答えになりません";
+    LINE_OF_JOB: "line {number}", "{number} 行目";
+    SECTION_FIRST: "expected [global] or the [name] of a job first", "最初に [global] かジョブの [name] が必要です";
+    TWO_JOBS: "two jobs are called [{name}]: they cannot be told apart", "[{name}] というジョブが 2 つあり、区別できません";
+    NO_JOB_IN_IT: "no job in it: expected a job file of fio's, with a [name] and options below it",
+        "ジョブがありません。[name] とその下にオプションがある fio のジョブファイルを指定してください";
+    LONG_LINE_OF_JOB: "a line of more than {most} bytes", "{most} バイトを超える行です";
+    NO_NAME_OF_JOB: "[{name}]: no name for a job, whose files are called after it",
+        "[{name}]: ジョブの名前に使えません(ファイルの名前にもなります)";
+    INCLUDE_IN_JOB: "`include` is not followed: put the file's text here",
+        "`include` は読みません。そのファイルの内容をここに書いてください";
+    NEW_GROUP_IN_JOB: "`new_group` makes groups that run at the same time: use stonewall, or one group",
+        "`new_group` は同時に実行するグループを作ります。stonewall か 1 つのグループを使ってください";
+    NO_OPTION_OF_JOB: "`{name}` is none of the options that a job may have here: what names commands, logs, devices or files of its own is not taken, nor what changes the machine",
+        "`{name}` は、ここでジョブに使えるオプションではありません。コマンド、ログ、自前のデバイスやファイルを指定するものと、マシンを変更するものは使えません";
+    VALUE_IN_JOB: "{name}={value}: expected {expected}", "{name}={value}: 指定できるのは{expected}です";
+    JOB_WORDS: "numbers and words, and no path or variable", "数値と語(パスと変数は不可)";
+    JOB_PATTERN: "numbers, or text in double quotes, and no file", "数値か、二重引用符で囲んだ文字列(ファイルは不可)";
+    JOB_TEXT: "a text without `$`, `\\` or backquote", "`$`、`\\`、逆引用符のない文字列";
+    JOB_FOLDER: "a folder of the target: {folder} or {folder}/NAME; without the option jobs work in a fresh one",
+        "対象のフォルダー({folder} か {folder}/NAME。オプションがなければ新しいフォルダー)";
+    JOB_FILE: "a file of the target: {folder}/NAME, or {device}; without the option jobs have files of their own, or the device",
+        "対象のファイル({folder}/NAME か {device}。オプションがなければ自前のファイルかデバイス)";
+    JOB_FILE_NAMES: "words with $jobname, $jobnum and $filenum, and no path",
+        "$jobname、$jobnum、$filenum を含む語(パスは不可)";
+    JOB_ENGINES: "one of {names}", " {names} のどれか";
 
     // Why a row is not measured, and what is to be known of one.
     NO_RATE_OF_CURVE: "the curve has no rate to take a share of", "曲線に、割合を取る頻度がありません";

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use block::{Device, Error, ErrorKind, Traffic};
 use results::{BetterDirection, Doubt, Group};
+use words::statement;
 
 use super::access;
 use super::folder::{Needs, WorkFolder};
@@ -104,10 +105,8 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
                 || !size_bytes.is_multiple_of(1 << 20)
                 || size_bytes < u64::from(REQUEST_BYTES)
             {
-                return Err(Error::new(
-                    ErrorKind::Invalid,
-                    "size: whole MiB from 2MiB on are needed",
-                ));
+                let text = statement!(catalogue::WHOLE_MEBIBYTES, least = "2MiB");
+                return Err(Error::new(ErrorKind::Invalid, text));
             }
             let direct = settings.switch("direct");
             let needs =
@@ -137,7 +136,7 @@ fn empty_cache(path: &Path) -> Result<(), Error> {
     let file = std::fs::File::open(path)
         .map_err(|error| Error::from_io(path.display().to_string(), error))?;
     rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).map_err(|error| {
-        Error::from_io(format!("{}: emptying the page cache", path.display()), error.into())
+        Error::from_io(catalogue::EMPTYING_PAGE_CACHE, error.into()).at(path.display())
     })
 }
 
@@ -150,10 +149,8 @@ fn measure(
     let info = device.info();
     let length = REQUEST_BYTES.min(info.max_request_bytes) / info.block_bytes * info.block_bytes;
     if info.size_bytes < u64::from(length) {
-        return Err(Error::new(
-            ErrorKind::Invalid,
-            format!("the target has only {} bytes", info.size_bytes),
-        ));
+        let text = statement!(catalogue::TARGET_HAS_ONLY, bytes = info.size_bytes);
+        return Err(Error::new(ErrorKind::Invalid, text));
     }
     for run in 1..=u32::try_from(settings.count("runs")).unwrap_or(1) {
         // As the original: first what is cached, and a pass that is not counted to have it there.

@@ -89,6 +89,9 @@ fn machine_memory() -> u64 {
 }
 
 #[cfg(test)]
+mod refusals;
+
+#[cfg(test)]
 mod tests {
     use block::Clock;
 

@@ -8,6 +8,7 @@
 //!                                                  watchdog where this process was killed
 //! ```
 
+use std::fmt;
 use std::fs::File;
 use std::io::{ErrorKind as IoKind, Read};
 use std::os::fd::{AsFd, OwnedFd};
@@ -37,10 +38,10 @@ const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 const GRACE: Duration = Duration::from_secs(2);
 
 /// What is run, and where.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Program<'a> {
     /// What an error calls it.
-    pub(super) what: &'a str,
+    pub(super) what: Text,
     /// What the shell is told.
     pub(super) text: &'a str,
     /// Where it works.
@@ -74,6 +75,37 @@ pub(super) struct Output {
     /// On standard error.
     pub(super) err: String,
 }
+
+/// How a program failed, and what it said: what is behind the error that tells of it.
+#[derive(Debug)]
+pub(super) struct ProgramFailure {
+    status: ExitStatus,
+    /// What it said.
+    pub(super) output: Output,
+}
+
+/// What sh ends with where there is no program of that name.
+const NOT_THERE: i32 = 127;
+
+impl ProgramFailure {
+    /// The one behind an error, if the error tells of one.
+    pub(super) fn behind(error: &Error) -> Option<&ProgramFailure> {
+        std::error::Error::source(error)?.downcast_ref()
+    }
+
+    /// Whether the shell found no program of that name.
+    pub(super) fn is_not_there(&self) -> bool {
+        self.status.code() == Some(NOT_THERE)
+    }
+}
+
+impl fmt::Display for ProgramFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.status)
+    }
+}
+
+impl std::error::Error for ProgramFailure {}
 
 impl Output {
     /// The last lines of both, the errors last.
@@ -149,13 +181,13 @@ impl<R: Read + AsFd> Pipe<R> {
     fn new(from: Option<R>) -> Result<Pipe<R>, Error> {
         if let Some(from) = &from {
             rustix::fs::fcntl_setfl(from, OFlags::NONBLOCK)
-                .map_err(|error| Error::from_io("a pipe", error.into()))?;
+                .map_err(|error| Error::from_io(catalogue::A_PIPE, error.into()))?;
         }
         Ok(Pipe { from, kept: Vec::new() })
     }
 
     /// Takes what is there.
-    fn drain(&mut self, what: &str) -> Result<(), Error> {
+    fn drain(&mut self, what: &Text) -> Result<(), Error> {
         let mut buffer = [0; 64 << 10];
         while let Some(from) = &mut self.from {
             match from.read(&mut buffer) {
@@ -208,7 +240,7 @@ pub(super) fn run(
         command.current_dir(folder);
     }
     let failed_to_start =
-        |error| Error::from_io(statement!(catalogue::STARTING_SHELL, what = program.what), error);
+        |error| Error::from_io(statement!(catalogue::STARTING_SHELL, what = &program.what), error);
     // Before the time begins.
     let mut watchdog = Watchdog::start([]).map_err(failed_to_start)?;
     let start = session.reactor.now();
@@ -236,12 +268,13 @@ pub(super) fn run(
         (Some(code), _) => statement!(catalogue::STATUS, code = code),
         (None, signal) => statement!(catalogue::SIGNAL, number = signal.unwrap_or_default()),
     };
-    Err(failed(statement!(
+    let text = statement!(
         catalogue::PROGRAM_ENDED_WITH,
-        what = program.what,
+        what = &program.what,
         how = how,
         said = output.shown()
-    )))
+    );
+    Err(Error::with_source(ErrorKind::Other, "", ProgramFailure { status, output }).retold(text))
 }
 
 fn wait(
@@ -250,7 +283,7 @@ fn wait(
     child: &mut Child,
     pid: Pid,
 ) -> Result<Option<(ExitStatus, Output)>, Error> {
-    let what = program.what;
+    let what = &program.what;
     let system = |error: rustix::io::Errno| {
         Error::from_io(statement!(catalogue::WAITING, what = what), error.into())
     };
@@ -328,7 +361,7 @@ mod tests {
         let session = Session::new(&reactor, &stop, &ticker, &mut meter, &mut observer);
         let environment = [("WORD".to_owned(), "two words".to_owned())];
         let program = Program {
-            what: "the program",
+            what: "the program".into(),
             text,
             folder: None,
             environment: &environment,
@@ -356,8 +389,12 @@ mod tests {
         let text = error.to_string();
         assert!(text.starts_with("the program ended with status 3; its last lines:"), "{text}");
         assert!(text.ends_with("\n  20\n  broken") && !text.contains("\n  13\n"), "{text}");
+        let failure = ProgramFailure::behind(&error).unwrap();
+        assert!(failure.output.err == "broken\n" && !failure.is_not_there());
         let error = run_text("kill -9 $$", LONG, false).unwrap_err();
         assert_eq!(error.to_string(), "the program ended with signal 9 and said nothing");
+        let error = run_text("exec no-such-program", LONG, false).unwrap_err();
+        assert!(ProgramFailure::behind(&error).unwrap().is_not_there(), "{error}");
     }
 
     #[test]

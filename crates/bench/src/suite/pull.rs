@@ -232,11 +232,7 @@ fn states(settings: &Settings) -> u64 {
 
 /// A device or folder that is there already cannot lose its power.
 fn run(_: Target<'_>, _: &Settings, _: &mut Session<'_>) -> Result<(), Error> {
-    Err(Error::new(
-        ErrorKind::Unsupported,
-        "pull: the test makes drives of its own, on this machine: run it from a plan, or by hand \
-        with `raidloom pull`",
-    ))
+    Err(Error::new(ErrorKind::Unsupported, catalogue::PULL_MAKES_DRIVES).at("pull"))
 }
 
 #[cfg(test)]

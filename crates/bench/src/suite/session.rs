@@ -12,8 +12,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use block::{Device, Error, ErrorKind, Reactor};
 use tracing::{debug, info};
-use words::Text;
+use words::{Text, statement};
 
+use super::catalogue;
 use super::folder::{Needs, WorkFolder};
 use super::phase::Phase;
 use super::row::{PhaseFigures, Result as RowResult, Row, WorkDone};
@@ -46,10 +47,8 @@ pub struct NoFiles;
 
 impl OpenFile for NoFiles {
     fn open(&self, path: &Path, _: bool) -> Result<Box<dyn Device>, Error> {
-        Err(Error::new(
-            ErrorKind::Unsupported,
-            format!("{}: nobody here opens files as devices", path.display()),
-        ))
+        let error = Error::new(ErrorKind::Unsupported, catalogue::NO_FILES_AS_DEVICES);
+        Err(error.at(path.display()))
     }
 }
 
@@ -235,7 +234,8 @@ impl<'a> Session<'a> {
         size_bytes: u64,
     ) -> Result<(WorkFolder, Box<dyn Device>), Error> {
         if size_bytes == 0 || !size_bytes.is_multiple_of(1 << 20) {
-            return Err(Error::new(ErrorKind::Invalid, "size: whole MiB from 1MiB on are needed"));
+            let text = statement!(catalogue::WHOLE_MEBIBYTES, least = "1MiB");
+            return Err(Error::new(ErrorKind::Invalid, text));
         }
         let needs =
             Needs { bytes: size_bytes, longest_file_bytes: size_bytes, files: 2, direct: true };

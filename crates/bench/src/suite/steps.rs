@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use block::{Blocking, Device, Error, Info, Reactor};
+use words::Message;
 
 use crate::known::Cover;
 use crate::load::{self, Content, Direction, Hooks, Load, Sample};
@@ -39,7 +40,11 @@ fn piece_bytes(info: &Info, unit: u32) -> u32 {
 ///
 /// # Errors
 /// That of opening the channel or of the flush.
-pub(super) fn flush(device: &dyn Device, reactor: &Reactor, when: &str) -> Result<Duration, Error> {
+pub(super) fn flush(
+    device: &dyn Device,
+    reactor: &Reactor,
+    when: Message,
+) -> Result<Duration, Error> {
     // Not open while requests are made: nothing would poll it.
     let mut control = Blocking::open(device, reactor)?;
     let start = reactor.now();

@@ -174,11 +174,12 @@ fn refusals_are_values_that_every_language_prints() {
 }
 
 /// Catalogues whose messages are refusals, with the codes that programs ask for.
-const CATALOGUES: [&str; 25] = [
+const CATALOGUES: [&str; 26] = [
     include_str!("../../src/catalogue/mod.rs"),
     include_str!("../../src/catalogue/results.rs"),
     include_str!("../../src/contexts/catalogue.rs"),
     include_str!("../../../array/src/catalogue.rs"),
+    include_str!("../../../bench/src/catalogue.rs"),
     include_str!("../../../bench/src/format/catalogue.rs"),
     include_str!("../../../bench/src/suite/catalogue.rs"),
     include_str!("../../../block/src/catalogue.rs"),

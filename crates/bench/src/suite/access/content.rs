@@ -18,7 +18,9 @@
 
 use block::{BufMut, Error, ErrorKind};
 use results::doubt::UnverifiedReason;
+use words::{Text, statement};
 
+use crate::catalogue;
 use crate::load::{Access, Content};
 use crate::pattern::{self, Mark, SECTOR_BYTES};
 
@@ -211,27 +213,21 @@ impl Content for StampedPart<'_> {
 }
 
 #[cold]
-fn explain(block: &[u8], expected: Mark, data: Data) -> String {
-    let found = match (data, Mark::of(block)) {
-        (Data::Random, Some(mark)) if mark == expected => {
-            "the right write, with other bytes behind its mark".to_owned()
-        }
+fn explain(block: &[u8], expected: Mark, data: Data) -> Text {
+    let found: Text = match (data, Mark::of(block)) {
+        (Data::Random, Some(mark)) if mark == expected => catalogue::WRONG_BEHIND_MARK.into(),
         (Data::Random, Some(mark)) if mark.offset != expected.offset => {
-            format!("data that belong at offset {}: misdirected", mark.offset)
+            statement!(catalogue::MISDIRECTED, belongs_at = mark.offset)
         }
         (Data::Random, Some(mark)) if mark.seed != expected.seed => {
-            "data of another run: never written, or lost".to_owned()
+            catalogue::OF_ANOTHER_RUN.into()
         }
-        (Data::Random, Some(mark)) => format!(
-            "write number {} instead of {}: a write was lost",
-            mark.generation, expected.generation
-        ),
-        (Data::Random, None) => {
-            "data that were not written here by this run, or a damaged mark".to_owned()
+        (Data::Random, Some(mark)) => {
+            let (found, expected) = (mark.generation, expected.generation);
+            statement!(catalogue::OTHER_WRITE, found = found, expected = expected)
         }
-        (Data::Zero | Data::One, _) => {
-            "other bytes than the one that was written all over".to_owned()
-        }
+        (Data::Random, None) => catalogue::UNRECOGNISED_OR_DAMAGED.into(),
+        (Data::Zero | Data::One, _) => catalogue::WRONG_BYTE.into(),
     };
-    format!("wrong data at offset {}: {found}", expected.offset)
+    found.at(statement!(catalogue::WRONG_DATA, offset = expected.offset))
 }

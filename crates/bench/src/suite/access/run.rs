@@ -12,6 +12,7 @@ use words::{Text, statement};
 
 use super::content::{BLOCK_BYTES, BlockContents, StampedPart};
 use super::{AccessKind, Options, Order, Row, Verify};
+use crate::catalogue::A_FLUSH;
 use crate::load::{
     self, Access, Bounds, Content, Direction, Hooks, Load, Requests, Sample, UnverifiedContent,
 };
@@ -47,8 +48,8 @@ pub fn prepare(
     let written = steps::cover((device, reactor), what, &mut content, hooks);
     let last = content.last;
     let written =
-        written.and_then(|sample| steps::flush(device, reactor, "flush").map(|_| sample.bytes()));
-    filled.written_bytes = written.map_err(|error| error.at("writing the test data"))?;
+        written.and_then(|sample| steps::flush(device, reactor, A_FLUSH).map(|_| sample.bytes()));
+    filled.written_bytes = written.map_err(|error| error.at(catalogue::WRITING_TEST_DATA))?;
     filled.last = last;
     Ok(filled)
 }
@@ -85,7 +86,7 @@ pub fn read_back(
     let read = steps::cover((device, reactor), what, &mut content, hooks);
     let checked_bytes = content.checked_bytes;
     filled.checked_bytes += checked_bytes;
-    read.map(drop).map_err(|error| error.at("reading everything back after the last row"))
+    read.map(drop).map_err(|error| error.at(catalogue::READING_ALL_BACK))
 }
 
 /// Runs one row on every view in turn: the warm-up on each, then run after run, each of which is a
@@ -161,7 +162,10 @@ fn impossible(device: &dyn Device, row: &Row, options: &Options) -> Option<Text>
 fn rest(time: Duration, session: &Session<'_>) -> Result<(), Error> {
     let end = session.reactor.now() + time;
     while session.reactor.now() < end && !session.stopped() {
-        session.reactor.wait(Some(end)).map_err(|error| Error::from_io("resting", error))?;
+        session
+            .reactor
+            .wait(Some(end))
+            .map_err(|error| Error::from_io(catalogue::RESTING, error))?;
     }
     Ok(())
 }
@@ -192,7 +196,7 @@ impl RowRun<'_> {
         let reactor = session.reactor;
         if !self.device.info().read_only {
             // What an earlier run left to be written is not this one's.
-            steps::flush(self.device, reactor, "flush before the run")?;
+            steps::flush(self.device, reactor, catalogue::FLUSH_BEFORE_RUN)?;
         }
         let unverified = filled.unverified.map(|because| Doubt::Unverified { because });
         let mut notes: Vec<Doubt> = unverified.into_iter().collect();
@@ -260,7 +264,7 @@ impl RowRun<'_> {
 
     /// Flushes, and says how long that took.
     fn flushed(&self, reactor: &Reactor) -> Result<Duration, Error> {
-        steps::flush(self.device, reactor, "flush after the run")
+        steps::flush(self.device, reactor, catalogue::FLUSH_AFTER_RUN)
     }
 
     fn has_threads(&self, filled: &BlockContents, reactor: &Reactor) -> bool {
@@ -366,12 +370,9 @@ impl RowRun<'_> {
                 halt.store(true, Ordering::Relaxed);
             }
             let joined = spawned.into_iter().map(|thread| {
-                thread.join().unwrap_or_else(|_| {
-                    Err(Error::new(
-                        ErrorKind::Other,
-                        "a thread of the load has panicked".to_owned(),
-                    ))
-                })
+                thread
+                    .join()
+                    .unwrap_or_else(|_| Err(Error::new(ErrorKind::Other, catalogue::LOAD_PANICKED)))
             });
             std::iter::once(first).chain(joined).collect()
         });

@@ -12,10 +12,12 @@ use std::sync::atomic::Ordering;
 
 use block::{BufMut, Error, ErrorKind};
 use rustix::fs::OFlags;
+use words::{Text, statement};
 
 use super::changes::Changes;
 use super::options::Style;
 use super::work::{Tally, Worker};
+use crate::catalogue::WRONG_DATA;
 use crate::pattern::{self, SECTOR_BYTES};
 use crate::suite::catalogue;
 
@@ -77,14 +79,16 @@ impl LargeFile {
 
     fn write(&mut self, offset: u64, data: &[u8]) -> Result<(), Error> {
         let (file, path) = self.at(offset);
-        file.write_all(data)
-            .map_err(|error| Error::from_io(format!("writing {}", path.display()), error))
+        file.write_all(data).map_err(|error| {
+            Error::from_io(statement!(catalogue::SUITE_WRITES, path = path.display()), error)
+        })
     }
 
     fn read(&mut self, offset: u64, buffer: &mut [u8]) -> Result<(), Error> {
         let (file, path) = self.at(offset);
-        file.read_exact(buffer)
-            .map_err(|error| Error::from_io(format!("reading {}", path.display()), error))
+        file.read_exact(buffer).map_err(|error| {
+            Error::from_io(statement!(catalogue::SUITE_READS, path = path.display()), error)
+        })
     }
 
     pub(super) fn seek(&mut self, offset: u64) -> Result<(), Error> {
@@ -205,10 +209,10 @@ impl Chunk {
             counted_up(bytes, count.wrapping_neg());
             let result = if zeros {
                 check_zeros(bytes, offset / chunk_bytes)
-                    .map_err(|at| corrupt(&format!("wrong data at offset {}", offset + at as u64)))
+                    .map_err(|at| corrupt(statement!(WRONG_DATA, offset = offset + at as u64)))
             } else {
                 pattern::check_file(bytes, offset, seed, 1)
-                    .map_err(|mismatch| corrupt(&mismatch.to_string()))
+                    .map_err(|mismatch| corrupt(mismatch.text()))
             };
             counted_up(bytes, count);
             result?;
@@ -230,8 +234,8 @@ fn check_zeros(bytes: &[u8], chunk: u64) -> Result<(), usize> {
     bytes.iter().enumerate().find_map(wrong).map_or(Ok(()), Err)
 }
 
-fn corrupt(found: &str) -> Error {
-    Error::new(ErrorKind::Corrupt, format!("the large file: {found}"))
+fn corrupt(found: Text) -> Error {
+    Error::new(ErrorKind::Corrupt, found.at(catalogue::THE_LARGE_FILE))
 }
 
 /// One way over the file.

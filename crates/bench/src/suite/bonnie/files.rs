@@ -11,10 +11,13 @@ use std::path::PathBuf;
 use block::{BufMut, Error, ErrorKind};
 use reactor::{Random, derive_seed};
 use rustix::fs::{AtFlags, Dir, Mode, OFlags};
+use words::{Message, Text, statement};
 
 use super::options::{Links, Style};
 use super::work::{Tally, Worker};
+use crate::catalogue::WRONG_DATA;
 use crate::pattern::{self, SECTOR_BYTES};
+use crate::suite::catalogue;
 
 /// Letters of the random part of a name, at most.
 const LETTERS_MAX: u64 = 12;
@@ -164,9 +167,13 @@ impl<'a> Set<'a> {
         usize::try_from(self.worker.options.folders).expect("folders have small numbers")
     }
 
-    fn failed(&self, what: &str, small: &SmallFile) -> impl Fn(std::io::Error) -> Error + use<'_> {
-        let place = format!("{what} {}/{}", self.folder_path(small.folder).display(), small.name);
-        move |error| Error::from_io(place.clone(), error)
+    fn path_of(&self, small: &SmallFile) -> PathBuf {
+        self.folder_path(small.folder).join(&small.name)
+    }
+
+    /// What the system says when `what` is done to a file.
+    fn failed(&self, what: Message, small: &SmallFile) -> impl Fn(std::io::Error) -> Error {
+        move |error| Error::from_io(statement!(what, path = self.path_of(small).display()), error)
     }
 
     /// What the style makes durable at the end of a phase that made or deleted files, inside the
@@ -175,13 +182,12 @@ impl<'a> Set<'a> {
         let folder = File::open(&self.worker.folder)
             .map_err(|error| Error::from_io(self.worker.folder.display().to_string(), error))?;
         rustix::fs::syncfs(&folder)
-            .map_err(|error| Error::from_io("syncing the file system", error.into()))
+            .map_err(|error| Error::from_io(catalogue::SYNCING_FILE_SYSTEM, error.into()))
     }
 
     fn sync_folder(&self, folder: &OwnedFd) -> Result<(), Error> {
-        rustix::fs::fsync(folder).map_err(|error| {
-            Error::from_io(format!("syncing {}", self.path.display()), error.into())
-        })
+        let place = || statement!(catalogue::SYNCING, path = self.path.display());
+        rustix::fs::fsync(folder).map_err(|error| Error::from_io(place(), error.into()))
     }
 }
 
@@ -231,7 +237,7 @@ pub(super) fn create(
     let start = worker.now();
     let done = each(worker, &mut tally, all.into_iter().map(Ok), |small, tally| {
         let folder = &folders[small.folder];
-        let failed = set.failed("making", small);
+        let failed = set.failed(catalogue::SUITE_MAKES, small);
         let is_link = small.name != first.name || small.folder != first.folder;
         match worker.options.links {
             Links::Hard if is_link => {
@@ -307,18 +313,20 @@ impl Content {
 
     /// What is wrong with the first `length` bytes of the buffer, which were read at `done` of a
     /// file whose data begin at `begin`.
-    fn check(&mut self, length: usize, begin: u64, done: u64) -> Option<String> {
+    fn check(&mut self, length: usize, begin: u64, done: u64) -> Option<Text> {
         let (seed, zeros) = (self.seed, self.zeros);
         let bytes = &self.bytes()[..length];
         if zeros {
             let at = bytes.iter().position(|byte| *byte != 0)?;
-            return Some(format!("wrong data at offset {}: it should be zero", done + at as u64));
+            let place = statement!(WRONG_DATA, offset = done + at as u64);
+            return Some(Text::from(catalogue::SHOULD_BE_ZERO).at(place));
         }
         let mismatch = pattern::check_file(bytes, begin + done, seed, 1).err()?;
         // The pattern counts from the beginning of all files' data.
-        Some(format!(
-            "from byte {} on {mismatch}, counted over the data of all files",
-            mismatch.offset - begin
+        Some(statement!(
+            catalogue::FROM_BYTE_ON,
+            byte = mismatch.offset - begin,
+            mismatch = mismatch.text()
         ))
     }
 }
@@ -352,7 +360,8 @@ fn listed(
 ) -> Result<impl Iterator<Item = Result<SmallFile, Error>>, Error> {
     let path = set.folder_path(index);
     let failed = move |error: rustix::io::Errno| {
-        Error::from_io(format!("listing {}", path.display()), error.into())
+        let place = statement!(catalogue::SUITE_LISTS, path = path.display());
+        Error::from_io(place, error.into())
     };
     let dir = Dir::new(set.open_folder(index)?).map_err(&failed)?;
     let own = |name: &[u8]| name != b"." && name != b"..";
@@ -392,13 +401,9 @@ pub(super) fn stat(worker: &Worker<'_>, order: Order, number: u64) -> Result<Opt
     let files = visited(&set);
     let start = worker.now();
     let done = each(worker, &mut tally, files, |small, tally| {
-        let failed = set.failed("looking at", small);
-        let wrong = |what: String| {
-            Err(Error::new(
-                ErrorKind::Corrupt,
-                format!("{}/{}: {what}", set.folder_path(small.folder).display(), small.name),
-            ))
-        };
+        let failed = set.failed(catalogue::SUITE_LOOKS_AT, small);
+        let wrong =
+            |what: Text| Err(Error::new(ErrorKind::Corrupt, what).at(set.path_of(small).display()));
         let folder = &folders[small.folder];
         let data = rustix::fs::statat(folder, &small.name, AtFlags::empty())
             .map_err(|error| failed(error.into()))?;
@@ -408,13 +413,18 @@ pub(super) fn stat(worker: &Worker<'_>, order: Order, number: u64) -> Result<Opt
                 let place = set
                     .index_of(&small.name)
                     .and_then(|index| contents.get(usize::try_from(index).ok()?));
-                let Some(place) = place else { return wrong("a file that nobody made".to_owned()) };
+                let Some(place) = place else { return wrong(catalogue::NOBODY_MADE_IT.into()) };
                 *place
             }
             _ => contents[0],
         };
         if u64::try_from(data.st_size) != Ok(bytes) {
-            return wrong(format!("it has {} bytes instead of {bytes}", data.st_size));
+            let (found, expected) = (data.st_size, bytes);
+            return wrong(statement!(
+                catalogue::HAS_BYTES_INSTEAD,
+                found = found,
+                expected = expected
+            ));
         }
         if bytes > 0 {
             let found =
@@ -438,7 +448,7 @@ fn read_file(
     bytes: u64,
     begin: u64,
     content: &mut Content,
-) -> std::io::Result<Option<String>> {
+) -> std::io::Result<Option<Text>> {
     let mut file = File::from(rustix::fs::openat(
         folder,
         name,
@@ -472,7 +482,7 @@ pub(super) fn delete(
     let done = each(worker, &mut tally, files, |small, _| {
         let folder = &folders[small.folder];
         rustix::fs::unlinkat(folder, &small.name, AtFlags::empty())
-            .map_err(|error| set.failed("deleting", small)(error.into()))?;
+            .map_err(|error| set.failed(catalogue::SUITE_DELETES, small)(error.into()))?;
         if worker.options.sync { set.sync_folder(folder) } else { Ok(()) }
     })?;
     if done.is_none() {

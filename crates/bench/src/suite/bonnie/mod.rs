@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use block::{Error, ErrorKind};
 use results::{BetterDirection, Group};
-use words::Message;
+use words::{Message, statement};
 
 use super::definition::{Kind, Rows, Setting, Settings, Suite, Target, TargetKind, Value};
 use super::folder::WorkFolder;
@@ -293,12 +293,11 @@ impl BonniePhase {
 
 fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Result<(), Error> {
     let Target::Folder(parent) = target else {
-        return Err(Error::new(ErrorKind::Invalid, "bonnie works on files: name a folder"));
+        let text = statement!(catalogue::WORKS_ON_FILES, suite = NAME);
+        return Err(Error::new(ErrorKind::Invalid, text));
     };
     if BonniePhase::all(settings).is_empty() {
-        let text =
-            "no large file (io=false) and no small ones (files=0): nothing could be measured";
-        return Err(Error::new(ErrorKind::Invalid, text));
+        return Err(Error::new(ErrorKind::Invalid, catalogue::NO_FILES_AT_ALL));
     }
     let options = Options::new(settings)?;
     let folder = WorkFolder::new(parent, NAME, &options.needs())?;

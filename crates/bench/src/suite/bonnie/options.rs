@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use block::{Error, ErrorKind, size_text};
+use words::{Text, statement};
 
+use crate::suite::catalogue;
 use crate::suite::definition::Settings;
 use crate::suite::folder::Needs;
 use crate::suite::machine_memory;
@@ -68,8 +70,8 @@ pub struct Options {
     pub min_time: Duration,
 }
 
-fn wrong(text: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Invalid, text.into())
+fn wrong(text: impl Into<Text>) -> Error {
+    Error::new(ErrorKind::Invalid, text)
 }
 
 impl Options {
@@ -81,24 +83,18 @@ impl Options {
         let style = if settings.text("style") == "1.03" { Style::Old } else { Style::New };
         let chunk = settings.bytes("chunk");
         if !chunk.is_power_of_two() || !(256..=MIB).contains(&chunk) {
-            return Err(wrong(format!(
-                "chunk {}: expected a power of two from 256 bytes to 1MiB",
-                size_text(chunk)
-            )));
+            return Err(wrong(statement!(catalogue::CHUNK_POWER, chunk = size_text(chunk))));
         }
         let direct = settings.switch("direct");
         if direct && chunk < 4096 {
-            return Err(wrong(format!(
-                "chunk {}: direct I/O moves whole blocks; expected at least 4KiB",
-                size_text(chunk)
-            )));
+            return Err(wrong(statement!(catalogue::CHUNK_FOR_DIRECT, chunk = size_text(chunk))));
         }
         let copies = settings.count("concurrency");
         let size_bytes =
             if settings.switch("io") { file_size(settings, style, copies, chunk)? } else { 0 };
         let file_bytes = (settings.bytes("file_size_min"), settings.bytes("file_size_max"));
         if file_bytes.0 > file_bytes.1 {
-            return Err(wrong("the smallest file is larger than the largest"));
+            return Err(wrong(catalogue::SMALLEST_IS_LARGER));
         }
         let character_bytes =
             match (settings.switch("per_character"), settings.bytes("per_character_size"), style) {
@@ -114,9 +110,8 @@ impl Options {
         };
         let (files, folders) = (settings.count("files"), settings.count("folders"));
         if files > 0 && folders > files {
-            return Err(wrong(format!(
-                "{folders} folders for {files} files: expected at most one for each"
-            )));
+            let text = statement!(catalogue::FOLDERS_FOR_FILES, folders = folders, files = files);
+            return Err(wrong(text));
         }
         Ok(Options {
             style,
@@ -179,17 +174,15 @@ fn file_size(settings: &Settings, style: Style, copies: u64, chunk: u64) -> Resu
     if settings.switch("check_memory")
         && size.saturating_mul(copies) < 2 * memory.next_multiple_of(MIB) - 2 * MIB
     {
-        let text = format!(
-            "size {}: a cache could hold it: expected at least twice the memory, {} MiB, or \
-            check_memory=false",
-            size_text(size),
-            2 * memory / MIB
-        );
-        return Err(wrong(text));
+        return Err(wrong(statement!(
+            catalogue::CACHE_COULD_HOLD,
+            size = size_text(size),
+            least = 2 * memory / MIB
+        )));
     }
     let whole = size - size % chunk;
     if whole == 0 {
-        Err(wrong(format!("size {}: expected at least one chunk", size_text(size))))
+        Err(wrong(statement!(catalogue::SIZE_OF_A_CHUNK, size = size_text(size))))
     } else {
         Ok(whole)
     }

@@ -298,9 +298,9 @@ impl Commands<'_> {
             return Ok(None);
         };
         let flush = program::sync(place.path(), session)?;
-        let figures = self.wanted.read(&ran.output, ran.elapsed).map_err(|text| {
-            Error::new(ErrorKind::Other, format!("{text}{}", ran.output.shown()))
-        })?;
+        let figures = self.wanted.read(&ran.output, ran.elapsed);
+        let figures =
+            figures.map_err(|text| Error::new(ErrorKind::Other, text.and(ran.output.shown())))?;
         let failed = figures.get("failed_transactions_count").filter(|count| **count > 0.0);
         let notes = failed.map(|count| Doubt::TransactionsFailed { count: *count as u64 });
         let mut latency = Latency::new();
@@ -347,7 +347,7 @@ impl Commands<'_> {
         to_the_end: bool,
     ) -> Program<'a> {
         Program {
-            what: if what == "run" { "the command" } else { what },
+            what: if what == "run" { catalogue::THE_COMMAND.into() } else { what.into() },
             text,
             folder: place.folder(),
             environment: &self.environment,

@@ -21,6 +21,7 @@ use std::time::Duration;
 use block::{BufMut, Error, ErrorKind, Reactor, Traffic};
 use results::{BetterDirection, Group};
 use rustix::fs::{Advice, OFlags};
+use words::{Message, statement};
 
 use super::definition::{Kind, Rows, Setting, Settings, Suite, Target, TargetKind, Value};
 use super::folder::{Needs, WorkFolder};
@@ -159,7 +160,8 @@ struct Copying<'a> {
 
 fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Result<(), Error> {
     let Target::Folder(parent) = target else {
-        return Err(Error::new(ErrorKind::Invalid, "copy works on files: name a folder"));
+        let text = statement!(catalogue::WORKS_ON_FILES, suite = NAME);
+        return Err(Error::new(ErrorKind::Invalid, text));
     };
     // Sizes are drawn for every file, which takes memory: not for more than there is room for.
     WorkFolder::check(
@@ -172,10 +174,7 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
     )?;
     let sizes = sizes::sizes(settings.bytes("bytes"), settings.count("files"));
     if sizes.is_empty() {
-        return Err(Error::new(
-            ErrorKind::Invalid,
-            "no bytes and no files: nothing could be measured",
-        ));
+        return Err(Error::new(ErrorKind::Invalid, catalogue::NOTHING_TO_COPY));
     }
     let count = sizes.len() as u64;
     let folders = count.div_ceil(settings.count("max_folder_files")) * settings.count("depth");
@@ -201,9 +200,9 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
     Ok(())
 }
 
-fn failed(what: &str, path: &Path) -> impl Fn(std::io::Error) -> Error {
-    let place = format!("{what} {}", path.display());
-    move |error| Error::from_io(place.clone(), error)
+/// What the system says when `what` is done to a file.
+fn failed(what: Message, path: &Path) -> impl Fn(std::io::Error) -> Error {
+    move |error| Error::from_io(statement!(what, path = path.display()), error)
 }
 
 impl<'a> Copying<'a> {
@@ -260,10 +259,9 @@ impl<'a> Copying<'a> {
     }
 
     fn make_folders(&self) -> Result<(), Error> {
-        self.folders
-            .iter()
-            .rev()
-            .try_for_each(|path| fs::create_dir_all(path).map_err(failed("making", path)))
+        self.folders.iter().rev().try_for_each(|path| {
+            fs::create_dir_all(path).map_err(failed(catalogue::SUITE_MAKES, path))
+        })
     }
 
     fn step(&mut self, step: CopyPhase, session: &Session<'_>) -> Result<Option<WorkDone>, Error> {
@@ -311,8 +309,9 @@ impl<'a> Copying<'a> {
 
     fn sync_all(&self) -> Result<Duration, Error> {
         let start = self.reactor.now();
-        let top = File::open(self.top).map_err(failed("opening", self.top))?;
-        rustix::fs::syncfs(&top).map_err(|error| failed("syncing", self.top)(error.into()))?;
+        let top = File::open(self.top).map_err(failed(catalogue::SUITE_OPENS, self.top))?;
+        rustix::fs::syncfs(&top)
+            .map_err(|error| failed(catalogue::SYNCING, self.top)(error.into()))?;
         Ok(self.reactor.now().since(start))
     }
 
@@ -326,7 +325,7 @@ impl<'a> Copying<'a> {
             .create_new(writes)
             .mode(0o600)
             .custom_flags(flags.bits().cast_signed());
-        how.open(path).map_err(failed("opening", path))
+        how.open(path).map_err(failed(catalogue::SUITE_OPENS, path))
     }
 
     /// What a call moves: direct I/O moves whole blocks.
@@ -355,16 +354,16 @@ impl<'a> Copying<'a> {
                 1,
             );
             let begun = self.reactor.now();
-            file.write_all(&data[..moved]).map_err(failed("writing", &path))?;
+            file.write_all(&data[..moved]).map_err(failed(catalogue::SUITE_WRITES, &path))?;
             time += self.reactor.now().since(begun);
             done += length as u64;
         }
         let begun = self.reactor.now();
         if self.direct && !bytes.is_multiple_of(DIRECT_BYTES as u64) {
-            file.set_len(bytes).map_err(failed("cutting", &path))?;
+            file.set_len(bytes).map_err(failed(catalogue::SUITE_CUTS, &path))?;
         }
         if self.fsync != Fsync::Never {
-            file.sync_all().map_err(failed("syncing", &path))?;
+            file.sync_all().map_err(failed(catalogue::SYNCING, &path))?;
         }
         drop(file);
         if self.fsync == Fsync::Folder {
@@ -386,7 +385,8 @@ impl<'a> Copying<'a> {
             let moved = self.moved(length);
             let buffer = self.buffer.as_mut_slice().expect("a fresh buffer is in one piece");
             let begun = self.reactor.now();
-            read_full(&mut file, &mut buffer[..moved], length).map_err(failed("reading", &path))?;
+            read_full(&mut file, &mut buffer[..moved], length)
+                .map_err(failed(catalogue::SUITE_READS, &path))?;
             time += self.reactor.now().since(begun);
             let expected = self.expected.as_mut_slice().expect("a fresh buffer is in one piece");
             pattern::fill(
@@ -400,12 +400,14 @@ impl<'a> Copying<'a> {
                 .zip(&expected[..length])
                 .position(|(found, expected)| found != expected)
             {
-                let text = format!(
-                    "{}, byte {}: not what was written there",
-                    path.display(),
-                    done + at as u64
+                let place = statement!(
+                    catalogue::BYTE_OF_FILE,
+                    path = path.display(),
+                    byte = done + at as u64
                 );
-                return Err(Error::new(ErrorKind::Corrupt, text));
+                return Err(
+                    Error::new(ErrorKind::Corrupt, catalogue::NOT_WHAT_WAS_WRITTEN).at(place)
+                );
             }
             done += length as u64;
         }
@@ -417,7 +419,7 @@ impl<'a> Copying<'a> {
     fn delete(&self, index: usize) -> Result<Duration, Error> {
         let path = &self.files[index].path;
         let begun = self.reactor.now();
-        fs::remove_file(path).map_err(failed("deleting", path))?;
+        fs::remove_file(path).map_err(failed(catalogue::SUITE_DELETES, path))?;
         if self.fsync == Fsync::Folder {
             sync_folder(path)?;
         }
@@ -426,9 +428,9 @@ impl<'a> Copying<'a> {
 
     fn remove_folders(&self) -> Result<Duration, Error> {
         let begun = self.reactor.now();
-        self.folders
-            .iter()
-            .try_for_each(|path| fs::remove_dir(path).map_err(failed("deleting", path)))?;
+        self.folders.iter().try_for_each(|path| {
+            fs::remove_dir(path).map_err(failed(catalogue::SUITE_DELETES, path))
+        })?;
         Ok(self.reactor.now().since(begun))
     }
 
@@ -440,9 +442,10 @@ impl<'a> Copying<'a> {
             return Ok(());
         }
         self.files.iter().try_for_each(|file| {
-            let opened = File::open(&file.path).map_err(failed("opening", &file.path))?;
+            let opened =
+                File::open(&file.path).map_err(failed(catalogue::SUITE_OPENS, &file.path))?;
             rustix::fs::fadvise(opened.as_fd(), 0, None, Advice::DontNeed)
-                .map_err(|error| failed("uncaching", &file.path)(error.into()))
+                .map_err(|error| failed(catalogue::SUITE_UNCACHES, &file.path)(error.into()))
         })
     }
 }
@@ -461,7 +464,9 @@ fn read_full(file: &mut File, buffer: &mut [u8], length: usize) -> std::io::Resu
 
 fn sync_folder(path: &Path) -> Result<(), Error> {
     let folder = path.parent().unwrap_or(path);
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed("syncing", folder))
+    File::open(folder)
+        .and_then(|folder| folder.sync_all())
+        .map_err(failed(catalogue::SYNCING, folder))
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use block::{Device, Error, ErrorKind};
+use block::{Device, Error, ErrorKind, size_text};
 use results::{BetterDirection, Group};
+use words::{Text, statement};
 
 use super::{AccessKind, Data, NAME, Options, Order, Profile, RUNS_MAX, Row, Verify};
 use crate::load::Hooks;
@@ -133,11 +134,12 @@ fn ways(settings: &Settings) -> impl Iterator<Item = bool> + use<> {
 /// What the settings mean.
 ///
 /// # Errors
-/// One line: the setting, its value and what is possible.
-pub fn options(settings: &Settings) -> Result<Options, String> {
-    let profile = Profile::named(settings.text("profile"))
-        .ok_or("profile: one of 3, 8, 8-nvme, real, peak")?;
-    let original = profile.options();
+/// The setting, its value and what is possible.
+///
+/// # Panics
+/// When a profile is named that the setting's kind does not have.
+pub fn options(settings: &Settings) -> Result<Options, Text> {
+    let original = Profile::named(settings.text("profile")).expect("checked").options();
     let or = |given: u64, usual: u64| if given == 0 { usual } else { given };
     let time = settings.time("time");
     let options = Options {
@@ -193,10 +195,10 @@ fn suite(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> 
                 options.size_bytes = options.size_bytes.min(room);
             }
             if options.size_bytes > room || room == 0 {
-                let text = format!(
-                    "the target has {} bytes, too few for a test of {}",
-                    device.info().size_bytes,
-                    options.size_bytes
+                let text = statement!(
+                    catalogue::TEST_OUTGROWS_TARGET,
+                    bytes = device.info().size_bytes,
+                    size = size_text(options.size_bytes)
                 );
                 return Err(Error::new(ErrorKind::Invalid, text));
             }
@@ -232,16 +234,10 @@ fn rows(
     session: &mut Session<'_>,
 ) -> Result<(), Error> {
     let Some(first) = views.iter().find_map(|(_, device)| *device) else {
-        return Err(Error::new(
-            ErrorKind::Invalid,
-            "a raw target has only direct rows; name a folder to measure the page cache",
-        ));
+        return Err(Error::new(ErrorKind::Invalid, catalogue::RAW_ROWS_ARE_DIRECT));
     };
     if first.info().read_only {
-        return Err(Error::new(
-            ErrorKind::ReadOnly,
-            "crystal writes its test data first, and the target is read-only",
-        ));
+        return Err(Error::new(ErrorKind::ReadOnly, catalogue::TEST_DATA_TO_READ_ONLY));
     }
     let access = options.access();
     let stop = || session.stopped();

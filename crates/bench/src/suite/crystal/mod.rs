@@ -31,11 +31,14 @@ mod fio;
 
 use std::time::Duration;
 
+use words::{Text, statement};
+
 pub use definition::{SUITE, options};
 pub use fio::Job;
 
 use super::access;
 pub use super::access::{AccessKind, Data, Order, Row, Verify};
+use crate::suite::catalogue;
 
 /// Name of the suite.
 pub const NAME: &str = "crystal";
@@ -218,38 +221,35 @@ impl Options {
         rows
     }
 
-    /// What is wrong with the options, in words.
+    /// What is wrong with the options.
     ///
     /// # Errors
-    /// One line: the setting, its value and what is possible.
-    pub fn check(&self) -> Result<(), String> {
+    /// The setting, its value and what is possible.
+    pub fn check(&self) -> Result<(), Text> {
         const MIB: u64 = 1 << 20;
         if !(SIZE_MIN_BYTES..=SIZE_MAX_BYTES).contains(&self.size_bytes)
             || !self.size_bytes.is_multiple_of(MIB)
         {
-            return Err(format!(
-                "a test size of {} bytes is not possible: whole MiB from 1 MiB to 64 GiB",
-                self.size_bytes
-            ));
+            return Err(statement!(catalogue::TEST_SIZE, bytes = self.size_bytes));
         }
         if !(1..=RUNS_MAX).contains(&self.runs) {
-            return Err(format!("{} runs are not possible: 1 to {RUNS_MAX}", self.runs));
+            return Err(statement!(catalogue::RUNS_TOO_MANY, runs = self.runs, most = RUNS_MAX));
         }
         if self.time.is_zero() {
-            return Err("a run needs more than no time".to_owned());
+            return Err(catalogue::RUN_WITHOUT_TIME.into());
         }
         if self.rows().is_empty() {
             let rows: Vec<String> =
                 self.profile.rows(self.mix_read_percent).iter().map(Row::name).collect();
-            return Err(format!(
-                "only `{}`: no row of this profile has that in its name; the rows are {}",
-                self.only,
-                rows.join(", ")
+            return Err(statement!(
+                catalogue::NO_ROW_NAMED,
+                only = &self.only,
+                rows = rows.join(", ")
             ));
         }
         match self.mix_read_percent {
             Some(percent) if !(1..=99).contains(&percent) => {
-                Err(format!("a mix with {percent} % reads is none: 1 to 99"))
+                Err(statement!(catalogue::NO_MIX, percent = percent))
             }
             _ => Ok(()),
         }

@@ -91,7 +91,7 @@ fn options_that_make_no_sense_are_named() {
     let wrong = |change: fn(&mut Options)| {
         let mut options = Profile::Eight.options();
         change(&mut options);
-        options.check().err().unwrap_or_default()
+        options.check().err().unwrap_or_default().to_string()
     };
     assert_eq!(wrong(|_| ()), "");
     assert!(

@@ -230,29 +230,23 @@ fn phases(settings: &Settings) -> Vec<Phase> {
     series(settings).iter().flat_map(each).collect()
 }
 
-fn check(settings: &Settings) -> Result<(), String> {
+fn check(settings: &Settings) -> Result<(), Text> {
     let (least, most) = (settings.bytes("block_min"), settings.bytes("block_max"));
     if !least.is_power_of_two() || least < BLOCK_MIN_BYTES {
-        return Err(format!(
-            "block_min: {}: a power of two from 4KiB on is needed",
-            size_text(least)
-        ));
+        return Err(statement!(catalogue::BLOCK_MIN_POWER, size = size_text(least)));
     }
     if !(least..=BLOCK_MAX_BYTES).contains(&most) {
-        return Err(format!(
-            "block_max: {}: from block_min ({}) to 16MiB",
-            size_text(most),
-            size_text(least)
+        return Err(statement!(
+            catalogue::BLOCK_MAX_RANGE,
+            size = size_text(most),
+            least = size_text(least)
         ));
     }
     if !settings.bytes("size").is_multiple_of(MIB) {
-        return Err(format!("size: {}: whole MiB are needed", size_text(settings.bytes("size"))));
+        let size = size_text(settings.bytes("size"));
+        return Err(statement!(catalogue::SIZE_OF_MEBIBYTES, size = size));
     }
-    if settings.time("time").is_zero() {
-        Err("time: a point needs more than no time".to_owned())
-    } else {
-        Ok(())
-    }
+    if settings.time("time").is_zero() { Err(catalogue::POINT_WITHOUT_TIME.into()) } else { Ok(()) }
 }
 
 fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Result<(), Error> {
@@ -272,10 +266,10 @@ fn measure(
     let asked = settings.bytes("size");
     let size_bytes = if asked == 0 { room } else { asked };
     if size_bytes > room || size_bytes == 0 {
-        let text = format!(
-            "the target has {} bytes, too few for a test of {}",
-            info.size_bytes,
-            size_text(size_bytes.max(MIB))
+        let text = statement!(
+            catalogue::TEST_OUTGROWS_TARGET,
+            bytes = info.size_bytes,
+            size = size_text(size_bytes.max(MIB))
         );
         return Err(Error::new(ErrorKind::Invalid, text));
     }

@@ -20,7 +20,9 @@ use block::{
 use reactor::Random;
 use results::Doubt;
 use results::doubt::UnverifiedReason;
+use words::statement;
 
+use crate::catalogue;
 use crate::latency::Latency;
 use crate::load::{Access, Direction, Requests};
 use crate::pattern;
@@ -254,11 +256,9 @@ impl Open<'_> {
             ReturnedBuffer::Written(buffer) => slot.writing = Some(buffer),
             ReturnedBuffer::Nothing => unreachable!("reads and writes bring their buffer back"),
         }
-        let Access { direction, offset, length } = slot.access;
+        let Access { direction, length, .. } = slot.access;
         if let Err(error) = completion.result {
-            let error =
-                error.at(format_args!("{} of {length} bytes at offset {offset}", direction.name()));
-            self.error.get_or_insert(error);
+            self.error.get_or_insert(error.at(slot.access.text()));
             return;
         }
         self.sample.operations += 1;
@@ -274,12 +274,14 @@ impl Open<'_> {
         use reactor::WakeReason;
         match self.reactor.wait(deadline) {
             Ok(WakeReason::Deadline | WakeReason::Idle) if !waits_for_moment => {
-                let text = format!("no answer to {} requests", self.channel.in_flight());
+                let text = statement!(catalogue::NO_ANSWER_TO, count = self.channel.in_flight());
                 Err(Error::new(ErrorKind::TimedOut, text))
             }
-            Ok(WakeReason::Idle) => Err(Error::new(ErrorKind::Invalid, "the clock stands still")),
+            Ok(WakeReason::Idle) => {
+                Err(Error::new(ErrorKind::Invalid, catalogue::CLOCK_STANDS_STILL))
+            }
             Ok(_) => Ok(()),
-            Err(error) => Err(Error::from_io("waiting for the device", error)),
+            Err(error) => Err(Error::from_io(catalogue::WAITING_FOR_DEVICE, error)),
         }
     }
 }
@@ -301,7 +303,7 @@ pub(in crate::suite) fn measured(
     }
     let mut flush = None;
     if requests.bounds().writes {
-        flush = Some(steps::flush(device, session.reactor, "flush")?);
+        flush = Some(steps::flush(device, session.reactor, catalogue::A_FLUSH)?);
     }
     let mut notes = vec![Doubt::Unverified { because: UnverifiedReason::BySuite }];
     if sample.left_over > 0 {

@@ -41,6 +41,7 @@ use results::{BetterDirection, Doubt, Group};
 use serde::{Serialize, Serializer};
 use words::{Text, statement};
 
+use crate::catalogue::A_FLUSH;
 use crate::known::{VerifiedContent, WriteLedger, joined};
 use crate::load::{
     self, Access, Content, Direction, Hooks, Load, Mixed, Mixture, Requests, Sample, Sequential,
@@ -467,8 +468,9 @@ pub fn prepare(
     let mut content = VerifiedContent::new(&mut prepared.known, false);
     let what = (Direction::Write, ranges, info.block_bytes);
     let written = steps::cover((device, reactor), what, &mut content, hooks);
-    let flushed = written.and_then(|sample| steps::flush(device, reactor, "flush").map(|_| sample));
-    prepared.written_bytes = flushed.map_err(|error| error.at("preparing the device"))?.write.bytes;
+    let flushed = written.and_then(|sample| steps::flush(device, reactor, A_FLUSH).map(|_| sample));
+    prepared.written_bytes =
+        flushed.map_err(|error| error.at(catalogue::PREPARING_DEVICE))?.write.bytes;
     Ok(prepared)
 }
 
@@ -595,7 +597,7 @@ pub fn read_back(
     let what = (Direction::Read, prepared.known.written_after(0), info.block_bytes);
     let mut content = VerifiedContent::new(&mut prepared.known, true);
     steps::cover((device, reactor), what, &mut content, hooks)
-        .map_err(|error| error.at("reading everything back after the last test"))?;
+        .map_err(|error| error.at(catalogue::READING_TESTS_BACK))?;
     Ok(content.checked_bytes)
 }
 
@@ -617,7 +619,7 @@ impl Running<'_> {
         let writes = self.test.writes();
         let verify = self.verify();
         if !self.settings.read_only {
-            steps::flush(self.device, self.reactor, "flush before the test")?;
+            steps::flush(self.device, self.reactor, catalogue::FLUSH_BEFORE_TEST)?;
         }
         let before = prepared.known.last_generation();
         let mut checked_bytes = 0;
@@ -655,7 +657,7 @@ impl Running<'_> {
                 let mut quiet = Hooks { stop: hooks.stop, progress: None };
                 let read_back =
                     steps::cover((self.device, self.reactor), what, &mut content, &mut quiet);
-                if read_back.map_err(|error| error.at("reading back what was written"))?.stopped {
+                if read_back.map_err(|error| error.at(catalogue::READING_WRITES_BACK))?.stopped {
                     return Ok(Outcome::Stopped);
                 }
                 read_back_bytes = content.checked_bytes;
@@ -706,7 +708,7 @@ impl Running<'_> {
 
     /// Flushes, and says how long that took.
     fn flushed(&self) -> Result<Duration, Error> {
-        steps::flush(self.device, self.reactor, "flush after the test")
+        steps::flush(self.device, self.reactor, catalogue::FLUSH_AFTER_TEST)
     }
 
     /// The load once; where it writes and is to be steady, in rounds until it is, with the time of

@@ -11,6 +11,9 @@ use std::fmt;
 use std::time::Duration;
 
 use serde_json::Value as Json;
+use words::{Text, statement};
+
+use crate::suite::catalogue;
 
 /// The port that fio's server has where nothing is said.
 const PORT: u16 = 8765;
@@ -26,8 +29,8 @@ pub(super) struct Client {
 
 impl Client {
     /// `HOST`, `HOST:PORT`; an IPv6 address stands in brackets.
-    fn parse(text: &str) -> Result<Client, String> {
-        let wrong = || format!("`{text}`: expected HOST or HOST:PORT");
+    fn parse(text: &str) -> Result<Client, Text> {
+        let wrong = || statement!(catalogue::CLIENT_EXPECTED, text = text);
         let (host, port) = match text.strip_prefix('[') {
             Some(rest) => {
                 let (host, rest) = rest.split_once(']').ok_or_else(wrong)?;
@@ -73,13 +76,15 @@ impl fmt::Display for Client {
 ///
 /// # Errors
 /// What is no client, or is named twice.
-pub(super) fn parse(text: &str) -> Result<Vec<Client>, String> {
+pub(super) fn parse(text: &str) -> Result<Vec<Client>, Text> {
     let named = text.split([',', '\n']).map(str::trim).filter(|text| !text.is_empty());
     let clients = named.map(Client::parse).collect::<Result<Vec<_>, _>>()?;
     let mut sorted: Vec<&Client> = clients.iter().collect();
     sorted.sort_unstable();
     match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(twice) => Err(format!("{} is named twice", twice[0])),
+        Some(twice) => {
+            Err(statement!(catalogue::CLIENT_NAMED_TWICE, client = twice[0].to_string()))
+        }
         None => Ok(clients),
     }
 }
@@ -90,23 +95,32 @@ pub(super) fn version(said: &str) -> Option<&str> {
     line.split(", ").find_map(|word| word.strip_prefix("fio="))
 }
 
+/// Whether this is what fio says where it cannot reach a client. It has one exit status for all
+/// that fails and tells which in words alone, which are English: programs run with LC_ALL=C.
+pub(super) fn is_unreachable(said: &str) -> bool {
+    said.contains("failed to connect")
+}
+
 /// Refuses clients whose programs are not this machine's: their figures would be of different
 /// programs.
 ///
 /// # Errors
 /// Which ones have another version.
-pub(super) fn same_version(own: &str, found: &[(&Client, String)]) -> Result<(), String> {
-    let others: Vec<String> = found
+pub(super) fn same_version(own: &str, found: &[(&Client, Option<String>)]) -> Result<(), Text> {
+    let others: Vec<Text> = found
         .iter()
-        .filter(|(_, version)| version != own)
-        .map(|(client, version)| format!("{client} has {version}"))
+        .filter(|(_, version)| version.as_deref() != Some(own))
+        .map(|(client, version)| {
+            let version = version.as_ref().map_or(catalogue::NO_FIO_SAYS_SO.into(), Text::from);
+            statement!(catalogue::CLIENT_HAS, client = client.to_string(), version = version)
+        })
         .collect();
     match others.is_empty() {
         true => Ok(()),
-        false => Err(format!(
-            "{}, and this machine {own}: install the same fio on all of them",
-            others.join(", ")
-        )),
+        false => {
+            let others = Text::joined(others, ", ");
+            Err(statement!(catalogue::FIO_VERSIONS_DIFFER, others = others, own = own))
+        }
     }
 }
 
@@ -122,7 +136,7 @@ pub(super) struct ClientTotals {
 ///
 /// # Errors
 /// Which of them did not come to the end.
-pub(super) fn joined(document: &Json, clients: &[Client]) -> Result<ClientTotals, String> {
+pub(super) fn joined(document: &Json, clients: &[Client]) -> Result<ClientTotals, Text> {
     let entries = document["client_stats"].as_array().map_or(&[][..], Vec::as_slice);
     let jobs: Vec<Json> = entries.iter().filter(|entry| entry["jobname"] != ALL).cloned().collect();
     let time = |client: &Client| {
@@ -133,17 +147,14 @@ pub(super) fn joined(document: &Json, clients: &[Client]) -> Result<ClientTotals
     let mut times = Vec::new();
     for client in clients {
         let time = time(client).ok_or_else(|| {
-            format!(
-                "{client} did not come to the end: its figures are missing, and those of the \
-                others are no answer"
-            )
+            statement!(catalogue::CLIENT_DID_NOT_END, client = client.to_string())
         })?;
         times.push((client.clone(), time));
     }
     times.sort_by_key(|(_, time)| *time);
     match (times.first().cloned(), times.last().cloned()) {
         (Some(first), Some(last)) => Ok(ClientTotals { jobs, finished: [first, last] }),
-        _ => Err("no client is named".to_owned()),
+        _ => Err(catalogue::NO_CLIENT_NAMED.into()),
     }
 }
 
@@ -168,9 +179,10 @@ mod tests {
             ["--client=a,8765", "--client=b,7", "--client=ip6:fe80::1,9", "--client=ip6:::1,8765"]
         );
         for wrong in ["a:", "a:b", "a:70000", ":7", "[::1", "--eta", "a'b:1"] {
-            assert!(parse(wrong).unwrap_err().contains("expected HOST"), "{wrong}");
+            let error = parse(wrong).unwrap_err().to_string();
+            assert!(error.contains("expected HOST"), "{wrong}: {error}");
         }
-        assert_eq!(parse("a, b, a:8765").unwrap_err(), "a:8765 is named twice");
+        assert_eq!(parse("a, b, a:8765").unwrap_err().to_string(), "a:8765 is named twice");
         assert!(clients(" \n").is_empty());
     }
 
@@ -181,15 +193,16 @@ mod tests {
         assert_eq!(version(said), Some("fio-3.33"));
         assert_eq!(version("nothing"), None);
         let all = clients("a,b");
-        let found = |second: &str| {
-            let versions = ["fio-3.33".to_owned(), second.to_owned()];
+        let found = |second: Option<&str>| {
+            let versions = [Some("fio-3.33"), second].map(|version| version.map(str::to_owned));
             same_version("fio-3.33", &all.iter().zip(versions).collect::<Vec<_>>())
         };
-        assert_eq!(found("fio-3.33"), Ok(()));
+        assert_eq!(found(Some("fio-3.33")), Ok(()));
         assert_eq!(
-            found("fio-3.36").unwrap_err(),
+            found(Some("fio-3.36")).unwrap_err().to_string(),
             "b:8765 has fio-3.36, and this machine fio-3.33: install the same fio on all of them"
         );
+        assert!(found(None).unwrap_err().to_string().contains("no fio that says so"));
     }
 
     #[test]
@@ -204,7 +217,7 @@ mod tests {
         assert_eq!(both.jobs.len(), 3, "without fio's own sum");
         let finished = both.finished.map(|(client, time)| (client.to_string(), time.as_millis()));
         assert_eq!(finished, [("a:1".to_owned(), 800), ("a:2".to_owned(), 900)]);
-        let error = joined(&document, &clients("a:1, a:3")).map(|_| ()).unwrap_err();
+        let error = joined(&document, &clients("a:1, a:3")).map(|_| ()).unwrap_err().to_string();
         assert!(error.starts_with("a:3 did not come to the end"), "{error}");
         assert!(joined(&json!({}), &clients("a")).is_err());
     }

@@ -5,7 +5,10 @@
 //! what a job may have, and not what it may not: all else is refused with its line. The list is of
 //! fio's manual, versions 2 to 3.
 
+use words::statement;
+
 use super::super::command::{DEVICE, FOLDER};
+use crate::suite::catalogue;
 
 /// A line that is longer would be two to fio, which reads 4 KiB at a time.
 const LINE_BYTES_MAX: usize = 1000;
@@ -303,17 +306,22 @@ const OTHERS: &[(&str, OptionValue)] = &[
 const OF_FILES: [&str; 4] = ["jobname", "jobnum", "filenum", "clientuid"];
 
 /// The lines of a job file that say something, with their numbers.
-pub(super) fn lines(text: &str) -> impl Iterator<Item = Result<(usize, Line<'_>), String>> {
+pub(super) fn lines(text: &str) -> impl Iterator<Item = Result<(usize, Line<'_>), words::Text>> {
     text.lines().zip(1..).filter_map(|(line, number)| {
-        let read = read(line).map_err(|reason| format!("line {number}: {reason}"));
+        let read = read(line).map_err(|text| text.at(place(number)));
         read.transpose().map(|line| line.map(|line| (number, line)))
     })
 }
 
-fn read(whole: &str) -> Result<Option<Line<'_>>, String> {
+/// Where a line is.
+pub(super) fn place(number: usize) -> words::Text {
+    statement!(catalogue::LINE_OF_JOB, number = number)
+}
+
+fn read(whole: &str) -> Result<Option<Line<'_>>, words::Text> {
     let line = whole.trim();
     if whole.len() > LINE_BYTES_MAX {
-        return Err(format!("a line of more than {LINE_BYTES_MAX} bytes"));
+        return Err(statement!(catalogue::LONG_LINE_OF_JOB, most = LINE_BYTES_MAX));
     }
     if line.is_empty() || line.starts_with([';', '#']) {
         return Ok(None);
@@ -323,11 +331,11 @@ fn read(whole: &str) -> Result<Option<Line<'_>>, String> {
         let is_plain = |character: char| !character.is_control() && !"/\\$`[]".contains(character);
         return match !name.is_empty() && name.len() <= 200 && name.chars().all(is_plain) {
             true => Ok(Some(Line::Section(name))),
-            false => Err(format!("[{name}]: no name for a job, whose files are called after it")),
+            false => Err(statement!(catalogue::NO_NAME_OF_JOB, name = name)),
         };
     }
     if line.split_whitespace().next() == Some("include") {
-        return Err("`include` is not followed: put the file's text here".to_owned());
+        return Err(catalogue::INCLUDE_IN_JOB.into());
     }
     let (name, value) = line.split_once('=').unwrap_or((line, "1"));
     let (name, value) = (name.trim(), value.trim());
@@ -336,42 +344,33 @@ fn read(whole: &str) -> Result<Option<Line<'_>>, String> {
 }
 
 /// Whether a job may have this.
-fn check(name: &str, value: &str) -> Result<(), String> {
+fn check(name: &str, value: &str) -> Result<(), words::Text> {
     if name == "new_group" {
-        return Err(
-            "`new_group` makes groups that run at the same time: use stonewall, or one group"
-                .to_owned(),
-        );
+        return Err(catalogue::NEW_GROUP_IN_JOB.into());
     }
     let takes = OTHERS.iter().find(|(known, _)| *known == name).map(|(_, takes)| *takes);
-    let takes = takes.or_else(|| WORDS.contains(&name).then_some(Word)).ok_or_else(|| {
-        format!(
-            "`{name}` is none of the options that a job may have here: what names commands, logs, \
-            devices or files of its own is not taken, nor what changes the machine"
-        )
-    })?;
-    let wrong = |expected: &str| Err(format!("{name}={value}: expected {expected}"));
+    let takes = takes
+        .or_else(|| WORDS.contains(&name).then_some(Word))
+        .ok_or_else(|| statement!(catalogue::NO_OPTION_OF_JOB, name = name))?;
+    let wrong = |expected: words::Text| {
+        let message = catalogue::VALUE_IN_JOB;
+        Err(statement!(message, name = name, value = value, expected = expected))
+    };
     match takes {
         Word if is_of(value, "") => Ok(()),
         Shares if is_of(value, "/") => Ok(()),
         Pattern if is_of(value, "\"") => Ok(()),
-        Word | Shares => wrong("numbers and words, and no path or variable"),
-        Pattern => wrong("numbers, or text in double quotes, and no file"),
+        Word | Shares => wrong(catalogue::JOB_WORDS.into()),
+        Pattern => wrong(catalogue::JOB_PATTERN.into()),
         Text if !value.contains(['$', '`', '\\']) => Ok(()),
-        Text => wrong("a text without `$`, `\\` or backquote"),
+        Text => wrong(catalogue::JOB_TEXT.into()),
         Place if is_place(name, value) => Ok(()),
-        Place if name == "directory" => wrong(
-            "a folder of the target: {dir} or {dir}/NAME; without the option jobs work in a fresh \
-            one",
-        ),
-        Place => wrong(
-            "a file of the target: {dir}/NAME, or {device}; without the option jobs have files of \
-            their own, or the device",
-        ),
+        Place if name == "directory" => wrong(statement!(catalogue::JOB_FOLDER, folder = FOLDER)),
+        Place => wrong(statement!(catalogue::JOB_FILE, folder = FOLDER, device = DEVICE)),
         FileFormat if is_file_format(value) => Ok(()),
-        FileFormat => wrong("words with $jobname, $jobnum and $filenum, and no path"),
+        FileFormat => wrong(catalogue::JOB_FILE_NAMES.into()),
         Engine if ENGINES.contains(&value) => Ok(()),
-        Engine => wrong(&format!("one of {}", ENGINES.join(", "))),
+        Engine => wrong(statement!(catalogue::JOB_ENGINES, names = ENGINES.join(", "))),
     }
 }
 
@@ -415,7 +414,7 @@ fn is_file_format(value: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn all(text: &str) -> Result<usize, String> {
+    fn all(text: &str) -> Result<usize, words::Text> {
         lines(text).collect::<Result<Vec<_>, _>>().map(|lines| lines.len())
     }
 
@@ -491,7 +490,7 @@ mod tests {
             "Filename=/x",
             "program=/bin/sh",
         ] {
-            let error = all(&format!("[a]\n{line}\n")).unwrap_err();
+            let error = all(&format!("[a]\n{line}\n")).unwrap_err().to_string();
             let key = line.split(['=', ' ']).next().unwrap();
             assert!(error.starts_with("line 2: ") && error.contains(key), "{line}: {error}");
         }
@@ -501,6 +500,7 @@ mod tests {
     #[test]
     fn a_line_that_fio_would_take_for_two_is_refused() {
         let long = format!("# {}\nfilename={{dir}}/x\n", "x".repeat(LINE_BYTES_MAX));
-        assert!(all(&long).unwrap_err().starts_with("line 1: a line of more than"));
+        let error = all(&long).unwrap_err().to_string();
+        assert!(error.starts_with("line 1: a line of more than"), "{error}");
     }
 }

@@ -21,9 +21,10 @@ use block::{Error, ErrorKind, Traffic};
 use confine::Confinement;
 use results::{BetterDirection, Doubt, Group};
 use serde_json::Value as Json;
+use words::{Text, statement};
 
 use super::command::CommandSite;
-use super::program::{self, Output, Program, ProgramResult};
+use super::program::{self, Output, Program, ProgramFailure, ProgramResult};
 use super::{
     AfterPhase, Kind, Phase, Rows, Session, Setting, Settings, Suite, Target, TargetKind, Value,
     WorkDone,
@@ -60,14 +61,14 @@ pub static SUITE: Suite = Suite {
     targets: &[TargetKind::Folder, TargetKind::Device],
     settings: &[
         Setting::new("job", Kind::File, Value::word(""), "The job file, or in a plan its text.")
-            .checked(|text| Ok(groups(text).map(drop)?)),
+            .checked(|text| groups(text).map(drop)),
         Setting::new(
             "clients",
             Kind::Lines,
             Value::word(""),
             "Machines with `fio --server` that run the jobs, HOST or HOST:PORT, between commas.",
         )
-        .checked(|text| Ok(clients::parse(text).map(drop)?)),
+        .checked(|text| clients::parse(text).map(drop)),
         Setting::new(
             "time_limit",
             Kind::SomeTime,
@@ -128,7 +129,7 @@ impl Jobs {
 ///
 /// # Errors
 /// What is no job file, or cannot be run group by group.
-fn groups(text: &str) -> Result<Vec<Jobs>, String> {
+fn groups(text: &str) -> Result<Vec<Jobs>, Text> {
     let mut groups: Vec<Jobs> = Vec::new();
     let (mut global, mut own) = (BTreeMap::new(), BTreeMap::new());
     let mut section: Option<String> = None;
@@ -158,8 +159,7 @@ fn groups(text: &str) -> Result<Vec<Jobs>, String> {
                 close(section.replace(name.to_owned()), &mut own, &mut global);
             }
             (number, Line::Option(..)) if section.is_none() => {
-                let expected = "expected [global] or the [name] of a job first";
-                return Err(format!("line {number}: {expected}"));
+                return Err(Text::from(catalogue::SECTION_FIRST).at(job::place(number)));
             }
             (_, Line::Option(name, value)) => {
                 own.insert(name.to_owned(), value.to_owned());
@@ -170,19 +170,16 @@ fn groups(text: &str) -> Result<Vec<Jobs>, String> {
     let mut sections: Vec<&String> = groups.iter().flat_map(|group| &group.sections).collect();
     sections.sort_unstable();
     if let Some(twice) = sections.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(format!("two jobs are called [{}]: they cannot be told apart", twice[0]));
+        return Err(statement!(catalogue::TWO_JOBS, name = twice[0]));
     }
     if groups.is_empty() {
-        return Err("no job in it: expected a job file of fio's, with a [name] and options below \
-            it"
-        .to_owned());
+        return Err(catalogue::NO_JOB_IN_IT.into());
     }
     Ok(groups)
 }
 
 fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Result<(), Error> {
-    let invalid =
-        |name: &str, text: String| Error::new(ErrorKind::Invalid, format!("{name}: {text}"));
+    let invalid = |name: &str, text: Text| Error::new(ErrorKind::Invalid, text.at(name));
     let text = settings.text("job");
     let groups = groups(text).map_err(|text| invalid("job", text))?;
     let clients =
@@ -211,7 +208,7 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
             let next = session.measure(&phase, run, |session| {
                 let Some(ran) = fio.run(&fio.jobs(group), session)? else { return Ok(None) };
                 let failed =
-                    |text: words::Text| Error::new(ErrorKind::Other, text.and(ran.output.shown()));
+                    |text: Text| Error::new(ErrorKind::Other, text.and(ran.output.shown()));
                 if clients.is_empty() {
                     let flush = program::sync(place.path(), session)?;
                     let flush = phase.writes.then_some(flush);
@@ -219,7 +216,7 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
                 }
                 of_clients(&ran.output, &clients)
                     .map(Some)
-                    .map_err(|text| Error::new(ErrorKind::Other, text.at("fio")))
+                    .map_err(|text| Error::new(ErrorKind::Other, text.at(NAME)))
             })?;
             if next == AfterPhase::Stop {
                 return Ok(());
@@ -249,18 +246,18 @@ impl<'a> Fio<'a> {
         limit: Duration,
     ) -> Result<Fio<'a>, Error> {
         let own = tempfile::Builder::new().prefix("raidloom-fio-").tempdir();
-        let own = own.map_err(|error| Error::from_io("a folder for fio's jobs", error))?;
+        let own = own.map_err(|error| Error::from_io(catalogue::FOLDER_FOR_JOBS, error))?;
         let confinement = Confinement::writing_to([place.path(), own.path()]);
         Ok(Fio { place, text, clients, limit, own, confinement })
     }
 
     /// fio's version here; nothing where the session was stopped.
     fn version(&self, session: &Session<'_>) -> Result<Option<String>, Error> {
+        let is_missing =
+            |error: &Error| ProgramFailure::behind(error).is_some_and(ProgramFailure::is_not_there);
         let said = self.shell("exec fio --version", session).map_err(|error| {
-            match error.to_string().contains("fio: not found") {
-                true => {
-                    Error::new(ErrorKind::Unsupported, "fio is not installed here (package fio)")
-                }
+            match is_missing(&error) {
+                true => Error::new(ErrorKind::Unsupported, catalogue::FIO_NOT_INSTALLED),
                 false => error,
             }
         })?;
@@ -279,19 +276,19 @@ impl<'a> Fio<'a> {
         for client in self.clients {
             let text = format!("exec fio --output-format=normal {} {path}", client.option());
             let failed = |error: Error| {
-                let lost = error.to_string().contains("failed to connect");
-                let reason = match lost {
-                    true => format!("{client}: no `fio --server` answers there"),
-                    false => format!("{client}: {error}"),
+                let is_unreachable = ProgramFailure::behind(&error)
+                    .is_some_and(|failure| clients::is_unreachable(&failure.output.err));
+                let error = match is_unreachable {
+                    true => Error::new(error.kind(), catalogue::NO_FIO_SERVER),
+                    false => error,
                 };
-                Error::new(error.kind(), format!("fio: {reason}"))
+                error.at(client.to_string()).at(NAME)
             };
             let Some(ran) = self.shell(&text, session).map_err(failed)? else { return Ok(false) };
-            let version = clients::version(&ran.output.out).unwrap_or("no fio that says so");
-            versions.push((client, version.to_owned()));
+            versions.push((client, clients::version(&ran.output.out).map(str::to_owned)));
         }
         clients::same_version(own, &versions)
-            .map_err(|text| Error::new(ErrorKind::Unsupported, format!("fio: {text}")))?;
+            .map_err(|text| Error::new(ErrorKind::Unsupported, text.at(NAME)))?;
         Ok(true)
     }
 
@@ -318,7 +315,7 @@ impl<'a> Fio<'a> {
 
     fn shell(&self, text: &str, session: &Session<'_>) -> Result<Option<ProgramResult>, Error> {
         let program = Program {
-            what: NAME,
+            what: NAME.into(),
             text,
             folder: Some(self.place.folder().unwrap_or(self.own.path())),
             environment: &[],
@@ -332,13 +329,13 @@ impl<'a> Fio<'a> {
     /// Writes a job file, and how a shell is told its path.
     fn job_file(&self, text: &str) -> Result<String, Error> {
         let path = self.own.path().join("jobs.fio");
-        fs::write(&path, text).map_err(|error| Error::from_io("a file for fio's jobs", error))?;
+        fs::write(&path, text).map_err(|error| Error::from_io(catalogue::FILE_FOR_JOBS, error))?;
         Ok(escape::shell(&path.to_string_lossy()))
     }
 }
 
 /// What fio says that its clients did.
-fn of_clients(output: &Output, clients: &[Client]) -> Result<WorkDone, words::Text> {
+fn of_clients(output: &Output, clients: &[Client]) -> Result<WorkDone, Text> {
     let ClientTotals { jobs, finished: [first, last] } = clients::joined(&output.json()?, clients)?;
     let mut done = done_of(&jobs, None)?;
     let told = done.told.get_or_insert_default();
@@ -355,12 +352,12 @@ fn of_clients(output: &Output, clients: &[Client]) -> Result<WorkDone, words::Te
 }
 
 /// What fio says that it did.
-fn done(output: &Output, flush: Option<Duration>) -> Result<WorkDone, words::Text> {
+fn done(output: &Output, flush: Option<Duration>) -> Result<WorkDone, Text> {
     let document = output.json()?;
     done_of(document["jobs"].as_array().map_or(&[][..], Vec::as_slice), flush)
 }
 
-fn done_of(jobs: &[Json], flush: Option<Duration>) -> Result<WorkDone, words::Text> {
+fn done_of(jobs: &[Json], flush: Option<Duration>) -> Result<WorkDone, Text> {
     let mut told = fio::group(jobs)?;
     let sides = || {
         let of = |job: &'_ Json| ["read", "write", "trim"].map(|side| job[side].clone());
@@ -450,7 +447,7 @@ mod tests {
             ("[a]\n[b]\n[a]\n", "two jobs are called [a]"),
             ("[a]\nrw=read\nexec_prerun=id\n", "line 3: `exec_prerun`"),
         ] {
-            let error = groups(text).unwrap_err();
+            let error = groups(text).unwrap_err().to_string();
             assert!(error.contains(words), "{text:?}: {error}");
         }
     }

@@ -67,7 +67,7 @@ pub static SUITE: Suite = Suite {
             "Size of a request: 4KiB, a range 512..64KiB of which every multiple of 512 is as \
             frequent, or several with weights: 4KiB * 3, 64KiB..256KiB * 1.",
         )
-        .checked(|text| Ok(Sizes::read(text).map(drop)?)),
+        .checked(|text| Sizes::read(text).map(drop)),
         Setting::new(
             "read",
             Kind::Count(0, 100),
@@ -93,7 +93,7 @@ pub static SUITE: Suite = Suite {
             "Where requests go that are in no stream: uniform; hot 80:20 (80 % of them to the \
             first 20 % of the bytes); zipf 0.9 (pieces of 1 MiB by Zipf's law with this exponent).",
         )
-        .checked(|text| Ok(Places::read(text).map(drop)?)),
+        .checked(|text| Places::read(text).map(drop)),
         Setting::new(
             "align",
             Kind::Bytes,
@@ -267,16 +267,18 @@ fn used_bytes(device: &dyn Device, settings: &Settings, mixture: &Mixture) -> Re
     let used = match settings.bytes("used") {
         0 => info.size_bytes,
         used if used > info.size_bytes => {
-            return Err(invalid(format!("used: the target has {} bytes", info.size_bytes)));
+            return Err(invalid(statement!(catalogue::USED_OF_TARGET, bytes = info.size_bytes)));
         }
         used => used,
     };
     let used = used - used % block;
     let longest = u64::from(mixture.sizes.bounds().1).next_multiple_of(block);
     if longest > used / u64::from(mixture.streams) / block * block {
-        return Err(invalid(format!(
-            "sizes, streams: {} streams in {used} bytes have no room for a request of {longest}",
-            mixture.streams
+        return Err(invalid(statement!(
+            catalogue::NO_ROOM_IN_STREAMS,
+            streams = mixture.streams,
+            used = used,
+            longest = longest
         )));
     }
     Ok(used)
@@ -352,9 +354,7 @@ fn open_loop(
     session: &mut Session<'_>,
 ) -> Result<(), Error> {
     if let Some(name) = CLOSED.iter().find(|name| !is_default(settings, name, session)) {
-        return Err(invalid(format!(
-            "{name}: it is for a closed loop, and rate asks for an open one"
-        )));
+        return Err(invalid(catalogue::FOR_CLOSED_LOOP).at(*name));
     }
     let load = OpenLoad {
         rate: settings.count("rate") as f64,

@@ -21,10 +21,12 @@ use block::{
 };
 use reactor::WakeReason;
 use trace::{Record, RecordedOp};
+use words::statement;
 
 use super::buffers::Store;
 use super::fit::Fit;
 use super::waits::{Dependencies, Progress};
+use crate::catalogue;
 use crate::known::{VerifiedContent, WriteLedger};
 use crate::latency::Latency;
 use crate::load::{Access, Content, Direction, Side, check};
@@ -269,7 +271,7 @@ impl Engine<'_, '_> {
         let (found, all) = (&self.found, self.records.len() as u64);
         let done = found.answered() + found.without_zeroes + found.without_discards;
         if !found.stopped && done != all {
-            let text = format!("{} of {all} requests were never let go", all - done);
+            let text = statement!(catalogue::NEVER_LET_GO, count = all - done, all = all);
             return Err(Error::new(ErrorKind::Other, text));
         }
         Ok(self.found)
@@ -511,17 +513,21 @@ impl Engine<'_, '_> {
     #[cold]
     fn failed(&mut self, request: u32, access: &Access, op: RecordedOp, error: Error) {
         let Access { offset, length, .. } = access;
-        let name = match op {
-            RecordedOp::Read => "read",
-            RecordedOp::Write => "write",
-            RecordedOp::WriteZeroes => "write of zeroes",
-            RecordedOp::Discard => "discard",
-            RecordedOp::Flush => "flush",
+        let what = match op {
+            RecordedOp::Read => catalogue::A_READ,
+            RecordedOp::Write => catalogue::A_WRITE,
+            RecordedOp::WriteZeroes => catalogue::A_WRITE_OF_ZEROES,
+            RecordedOp::Discard => catalogue::A_DISCARD,
+            RecordedOp::Flush => catalogue::A_FLUSH,
         };
-        let number = request + 1;
         self.error.get_or_insert_with(|| {
-            error
-                .at(format_args!("request {number}, a {name} of {length} bytes at offset {offset}"))
+            error.at(statement!(
+                catalogue::NUMBERED_REQUEST,
+                number = request + 1,
+                what = what,
+                length = *length,
+                offset = *offset
+            ))
         });
     }
 
@@ -530,12 +536,14 @@ impl Engine<'_, '_> {
         let deadline = moment.unwrap_or_else(|| self.reactor.now() + PATIENCE);
         match self.reactor.wait(Some(deadline)) {
             Ok(WakeReason::Deadline | WakeReason::Idle) if moment.is_none() => {
-                let text = format!("no answer to {} requests", self.channel.in_flight());
+                let text = statement!(catalogue::NO_ANSWER_TO, count = self.channel.in_flight());
                 Err(Error::new(ErrorKind::TimedOut, text))
             }
-            Ok(WakeReason::Idle) => Err(Error::new(ErrorKind::Invalid, "the clock stands still")),
+            Ok(WakeReason::Idle) => {
+                Err(Error::new(ErrorKind::Invalid, catalogue::CLOCK_STANDS_STILL))
+            }
             Ok(_) => Ok(()),
-            Err(error) => Err(Error::from_io("waiting for the device", error)),
+            Err(error) => Err(Error::from_io(catalogue::WAITING_FOR_DEVICE, error)),
         }
     }
 }

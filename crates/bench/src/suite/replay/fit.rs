@@ -13,8 +13,10 @@
 
 use results::doubt::AddressFit;
 use trace::{Record, RecordedOp};
+use words::{Text, statement};
 
 use crate::known::joined;
+use crate::suite::catalogue;
 
 /// Space between touched places changes by multiples of the first of these by which all fits.
 const STEPS_BYTES: [u64; 3] = [1 << 20, 64 << 10, 4 << 10];
@@ -73,14 +75,15 @@ impl Fit {
         recorded_bytes: Option<u64>,
         (size_bytes, block_bytes): (u64, u32),
         rule: Rule,
-    ) -> Result<Fit, String> {
+    ) -> Result<Fit, Text> {
         let block = u64::from(block_bytes);
         let is_past =
             |record: &&Record| record.op != RecordedOp::Flush && range(record, block).is_none();
         if let Some(record) = records.iter().find(is_past) {
-            return Err(format!(
-                "a request of {} bytes at {} is none that a device could take",
-                record.length, record.offset
+            return Err(statement!(
+                catalogue::NO_SUCH_REQUEST,
+                length = record.length,
+                offset = record.offset
             ));
         }
         let ranges = || records.iter().filter_map(|record| range(record, block));
@@ -97,16 +100,19 @@ impl Fit {
             block_bytes: block,
         };
         if longest > fit.size_bytes {
-            return Err(format!(
-                "a request of {longest} bytes is longer than the target, which has {size_bytes}"
+            return Err(statement!(
+                catalogue::REQUEST_OUTGROWS_TARGET,
+                longest = longest,
+                bytes = size_bytes
             ));
         }
         let fits = last <= fit.size_bytes;
         match rule {
             Rule::Exact if !fits => {
-                return Err(format!(
-                    "the recording reaches to byte {last} and the target has {size_bytes}: fit = \
-                    \"keep\" makes the space between what it touches narrower"
+                return Err(statement!(
+                    catalogue::RECORDING_REACHES,
+                    last = last,
+                    bytes = size_bytes
                 ));
             }
             Rule::Exact => return Ok(fit),
@@ -128,7 +134,7 @@ impl Fit {
         touched: &[(u64, u64)],
         recorded_end: u64,
         rule: Rule,
-    ) -> Result<(), String> {
+    ) -> Result<(), Text> {
         let mut before = 0;
         let gaps: Vec<u64> = touched
             .iter()
@@ -146,10 +152,11 @@ impl Fit {
             Some(room) => room / step_bytes,
             None if rule == Rule::Fold => 0,
             None => {
-                return Err(format!(
-                    "the recording touches {lengths} bytes, {needed} with what lies between them, \
-                    and the target has {}: fit = \"fold\" lays several places over each other",
-                    self.size_bytes
+                return Err(statement!(
+                    catalogue::RECORDING_TOUCHES,
+                    touched = lengths,
+                    needed = needed,
+                    bytes = self.size_bytes
                 ));
             }
         };
@@ -231,7 +238,7 @@ mod tests {
             assert_eq!((fit.done, fit.rounds), (None, false), "{rule:?}");
             assert_eq!(places(&fit, &records), [(0, 4096), (7 * MIB, 8192)]);
         }
-        let error = Fit::new(&records, None, (4 * MIB, 512), Rule::Exact).unwrap_err();
+        let error = Fit::new(&records, None, (4 * MIB, 512), Rule::Exact).unwrap_err().to_string();
         assert!(error.contains("fit = \"keep\""), "{error}");
     }
 
@@ -263,13 +270,14 @@ mod tests {
     #[test]
     fn a_target_smaller_than_what_is_touched_is_refused_or_folded() {
         let records = records(&[(0, MIB), (2 * MIB, MIB), (9 * MIB, MIB), (11 * MIB, MIB)]);
-        let error = Fit::new(&records, None, (3 * MIB + 512, 512), Rule::Keep).unwrap_err();
+        let error =
+            Fit::new(&records, None, (3 * MIB + 512, 512), Rule::Keep).unwrap_err().to_string();
         assert!(error.contains("touches 4194304 bytes") && error.contains("fold"), "{error}");
         let fit = Fit::new(&records, None, (3 * MIB + 512, 512), Rule::Fold).unwrap();
         assert_eq!(fit.done, Some(AddressFit::Folded));
         let size = 3 * MIB + 512;
         assert!(places(&fit, &records).iter().all(|(offset, length)| offset + length <= size));
-        let error = Fit::new(&records, None, (MIB / 2, 512), Rule::Fold).unwrap_err();
+        let error = Fit::new(&records, None, (MIB / 2, 512), Rule::Fold).unwrap_err().to_string();
         assert!(error.contains("longer than the target"), "{error}");
     }
 

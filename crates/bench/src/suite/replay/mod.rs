@@ -179,7 +179,7 @@ pub fn look_at(path: &Path) -> Result<Look, Error> {
 
 fn check_file(path: &str) -> Result<(), Text> {
     if path.is_empty() {
-        return Err("which recording is replayed? (file = \"load.rec\")".into());
+        return Err(catalogue::WHICH_RECORDING.into());
     }
     Ok(trace::open(path.as_ref()).map(drop)?)
 }
@@ -244,11 +244,9 @@ fn measure(
     };
     let size = (info.size_bytes, info.block_bytes);
     let fit = Fit::new(&recording.records, recording.recorded_bytes, size, rule);
-    let fit = fit.map_err(|text| invalid(format!("{}: {text}", settings.text("file"))))?;
+    let fit = fit.map_err(|text| invalid(text.at(settings.text("file"))))?;
     if !recording.has_times && settings.text("mode") != "fast" {
-        let text = "the recording does not say when requests were submitted: mode = \"fast\" needs \
-            no times";
-        return Err(invalid(text));
+        return Err(invalid(catalogue::RECORDING_HAS_NO_TIMES));
     }
     let pace = match settings.text("mode") {
         "open" => Pace::Open,
@@ -315,9 +313,9 @@ impl ReplayRun<'_> {
         let on = (self.device, session.reactor);
         let what = (Direction::Write, touched, self.device.info().block_bytes);
         let sample = steps::cover(on, what, &mut content, &mut hooks)
-            .map_err(|error| error.at("writing what the recording touches"))?;
+            .map_err(|error| error.at(catalogue::WRITING_TOUCHED))?;
         if !sample.stopped {
-            steps::flush(self.device, session.reactor, "flush before the replay")?;
+            steps::flush(self.device, session.reactor, catalogue::FLUSH_BEFORE_REPLAY)?;
         }
         Ok(!sample.stopped)
     }
@@ -353,7 +351,7 @@ impl ReplayRun<'_> {
         let mut flush = None;
         if writes(self.recording) {
             session.returned();
-            let when = "flush after the replay";
+            let when = catalogue::FLUSH_AFTER_REPLAY;
             flush = Some(steps::flush(self.device, session.reactor, when)?);
         }
         self.note(&found, session);

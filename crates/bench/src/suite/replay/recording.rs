@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use block::{Error, ErrorKind};
 use results::Doubt;
 use trace::{ProblemKind, Problems, ReadOptions, Record, RecordedOp};
-use words::statement;
+use words::{Text, statement};
 
 use super::waits::Dependencies;
 use crate::suite::{catalogue, machine_memory};
@@ -56,7 +56,7 @@ pub(super) struct Recording {
     pub(super) damage: Option<Doubt>,
     /// Whether it says when requests were submitted.
     pub(super) has_times: bool,
-    waits: OnceLock<Result<Dependencies, String>>,
+    waits: OnceLock<Result<Dependencies, Text>>,
 }
 
 impl Recording {
@@ -64,7 +64,7 @@ impl Recording {
     ///
     /// # Errors
     /// Why that is not known.
-    pub(super) fn waits(&self) -> Result<&Dependencies, String> {
+    pub(super) fn waits(&self) -> Result<&Dependencies, Text> {
         self.waits.get_or_init(|| Dependencies::of(&self.records)).as_ref().map_err(Clone::clone)
     }
 
@@ -117,7 +117,8 @@ static KEPT: Mutex<Vec<CachedRecording>> = Mutex::new(Vec::new());
 /// left to be replayed.
 pub(super) fn read(selection: &Selection) -> Result<Arc<Recording>, Error> {
     let at = |error: std::io::Error| {
-        Error::from_io(format!("the recording {}", selection.path.display()), error)
+        let place = statement!(catalogue::THE_RECORDING, path = selection.path.display());
+        Error::from_io(place, error)
     };
     let found = std::fs::metadata(&selection.path).map_err(at)?;
     let version = (found.len(), found.modified().ok());
@@ -222,9 +223,7 @@ fn repeat_writes(records: &mut Vec<Record>, times: u64) {
 fn load(selection: &Selection, whole: Option<&Recording>) -> Result<Recording, Error> {
     // A share of all is known only once all are counted.
     let most = selection.requests_max.filter(|_| selection.percent == 100);
-    let invalid = |text: &str| {
-        Error::new(ErrorKind::Invalid, format!("{}: {text}", selection.path.display()))
-    };
+    let invalid = |text| Error::new(ErrorKind::Invalid, text).at(selection.path.display());
     let mut recording = match whole {
         // What is wrong with the file behind the last that is read is not told.
         Some(whole) if most.is_none() => whole.first(selection.count(whole.records.len())),
@@ -236,14 +235,12 @@ fn load(selection: &Selection, whole: Option<&Recording>) -> Result<Recording, E
     };
     let records = &mut recording.records;
     if records.is_empty() {
-        return Err(invalid("there is no request in it"));
+        return Err(invalid(catalogue::RECORDING_IS_EMPTY));
     }
     if selection.reads_only {
         records.retain(|record| record.op == RecordedOp::Read);
         if records.is_empty() {
-            return Err(invalid(
-                "there is no read in it, and operations = \"reads\" asks for them",
-            ));
+            return Err(invalid(catalogue::NO_READ_IN_IT));
         }
     }
     repeat_writes(records, selection.writes);

@@ -42,8 +42,10 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 use trace::Record;
+use words::Text;
 
 use super::batches::{AROUND, Batch, Moments, Waited};
+use crate::suite::catalogue;
 
 /// No request.
 const NONE: u32 = u32::MAX;
@@ -92,12 +94,10 @@ impl Dependencies {
     ///
     /// # Errors
     /// When none says when it was answered.
-    pub(super) fn of(records: &[Record]) -> Result<Dependencies, String> {
+    pub(super) fn of(records: &[Record]) -> Result<Dependencies, Text> {
         let count = records.len();
         if count > 0 && records.iter().all(|record| record.latency_nanoseconds.is_none()) {
-            return Err("the recording does not say when requests were answered, so that nobody \
-                knows what waited for what: mode = \"open\" or \"fast\" needs no answers"
-                .to_owned());
+            return Err(catalogue::RECORDING_HAS_NO_ANSWERS.into());
         }
         let mut waits = Dependencies {
             answers: vec![0; count],
@@ -348,7 +348,7 @@ mod tests {
     fn without_answers_nothing_can_be_said() {
         let mut records = records(&[(0, 1, 0), (5, 1, 0), (9, 1, 0)]);
         records.iter_mut().for_each(|record| record.latency_nanoseconds = None);
-        let error = Dependencies::of(&records).unwrap_err();
+        let error = Dependencies::of(&records).unwrap_err().to_string();
         assert!(error.contains("mode = \"open\""), "{error}");
         // Some are enough.
         records[0].latency_nanoseconds = Some(2);
