@@ -48,10 +48,8 @@ const STEPS: &[&str] = &[
 ];
 
 /// Path and why it decides on a message, until that is mended.
-const EXCEPTIONS: &[(&str, &str)] = &[
-    ("crates/host/src/rbd.rs", "librbd's reason comes through qemu-img as a sentence"),
-    ("crates/lab/src/slurm/job.rs", "squeue has one status for all that it cannot answer"),
-];
+const EXCEPTIONS: &[(&str, &str)] =
+    &[("crates/host/src/rbd.rs", "librbd's reason comes through qemu-img as a sentence")];
 
 /// Places that decide on the text of a message.
 pub(crate) fn decisions(tree: &Tree) -> Vec<Finding> {

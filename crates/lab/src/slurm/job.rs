@@ -68,15 +68,20 @@ pub(crate) fn queue(job: &Job) -> Result<BTreeMap<u32, Stage>, Error> {
     for number in &job.jobs {
         let mut command = tool::command("squeue");
         command.args(["--noheader", "--array", "--format=%K %t", "--jobs", number]);
-        let said = match ask(&mut command) {
-            Ok(said) => said,
-            // It has forgotten a job some minutes after its end.
-            Err(error) if error.to_string().contains("Invalid job id") => continue,
-            Err(error) => return Err(error),
-        };
-        found.extend(said.lines().filter_map(task_in_queue));
+        let (name, output) = output_of(&mut command)?;
+        // Some minutes after its end.
+        if is_forgotten(&output) {
+            continue;
+        }
+        found.extend(answer(&name, &output)?.lines().filter_map(task_in_queue));
     }
     Ok(found)
+}
+
+/// Whether squeue says that there is no such job. It has one exit status for all that it cannot
+/// answer, and tells which in words alone; Slurm has them in no other language.
+fn is_forgotten(output: &Output) -> bool {
+    !output.status.success() && String::from_utf8_lossy(&output.stderr).contains("Invalid job id")
 }
 
 /// A line of squeue: the number of a task and its state, as `man squeue` lists them.
@@ -91,12 +96,18 @@ fn task_in_queue(line: &str) -> Option<(u32, Stage)> {
 
 /// What one of Slurm's commands prints.
 pub(crate) fn ask(command: &mut Command) -> Result<String, Error> {
+    let (name, output) = output_of(command)?;
+    answer(&name, &output)
+}
+
+/// The name of one of them, and what came of it.
+fn output_of(command: &mut Command) -> Result<(String, Output), Error> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| match error.kind() {
         ErrorKind::NotFound => Error::failed(statement!(catalogue::NO_SLURM, program = &name)),
         _ => Error::from_io(&name, &error),
     })?;
-    answer(&name, &output)
+    Ok((name, output))
 }
 
 fn answer(name: &str, output: &Output) -> Result<String, Error> {
@@ -148,6 +159,8 @@ mod tests {
             "sbatch: invalid partition specified: x; Batch job submission failed: Invalid \
             partition name specified"
         );
+        let forgotten = "slurm_load_jobs error: Invalid job id specified\n";
+        assert!(is_forgotten(&of(1, forgotten)) && !is_forgotten(&of(1, said)));
         let silent = answer("sbatch", &of(3, "")).unwrap_err().to_string();
         assert_eq!(silent, "sbatch ended with exit status: 3");
     }
