@@ -113,7 +113,7 @@ pub fn find<S: Clone + Into<MemberSource>>(guard: &Guard, sources: &[S]) -> Foun
         // A hard link among the files of a folder is no second member.
         let id = (source.identity(), source.offset_bytes);
         if let Some(earlier) = seen.insert(id, source.place_name()) {
-            let why = twice_text(&earlier, &source.place_name()).into();
+            let why = twice_text(&earlier, &source.place_name());
             search.found.passed_over.push(PassedOver { source, why });
             continue;
         }

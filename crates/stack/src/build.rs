@@ -628,8 +628,8 @@ impl Builder<'_> {
     ) -> Result<Arc<dyn Device>, Error> {
         let Node::Layer { name, .. } = layer else { unreachable!("a layer") };
         if settings.get("offset").is_some() {
-            let text = format!("{name}: offset is for members without superblocks");
-            return Err(Error::new(ErrorKind::Invalid, text));
+            let error = Error::new(ErrorKind::Invalid, messages::OFFSET_WITH_SUPERBLOCKS);
+            return Err(error.at(name));
         }
         let said = superblocks::StatedArray {
             level: name,
@@ -866,9 +866,8 @@ impl Builder<'_> {
         plain: KeepingOptions,
     ) -> Result<KeepingOptions, Error> {
         let idle = settings.get("writeback_idle").map(size::parse_duration).transpose();
-        let idle = idle.map_err(|error| {
-            Error::with_source(ErrorKind::Invalid, "cache: writeback_idle", error)
-        })?;
+        let idle = idle
+            .map_err(|error| Error::new(ErrorKind::Invalid, error).at("cache: writeback_idle"))?;
         Ok(KeepingOptions {
             idle: idle.map_or(plain.idle, |idle| (!idle.is_zero()).then_some(idle)),
             high_percent: settings.number("dirty_high")?.unwrap_or(plain.high_percent),

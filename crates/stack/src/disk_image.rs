@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use block::{Device, Error, ErrorKind, Node, SECTOR_BYTES, size_text};
 use image::{FileRoom, ImageUse};
+use words::statement;
 
 use crate::facts::OpenedFile;
+use crate::messages;
 use crate::settings::Settings;
 
 /// An image's file that is open.
@@ -50,16 +52,12 @@ pub(crate) fn image_use(settings: &Settings<'_>, read_only: bool) -> Result<Imag
     let is_written = settings.is("write", "yes");
     if settings.is("extent", "yes") {
         if is_written || settings.get("snapshot").is_some() {
-            let text = "an extent is only read: extent=yes excludes write=yes and snapshot=";
-            return Err(Error::new(ErrorKind::Invalid, text));
+            return Err(Error::new(ErrorKind::Invalid, messages::EXTENT_IS_READ));
         }
         return Ok(ImageUse::Extent);
     }
     match settings.get("snapshot") {
-        Some(_) if is_written => {
-            let text = "a snapshot is only read: write=yes and snapshot= exclude one another";
-            Err(Error::new(ErrorKind::Invalid, text))
-        }
+        Some(_) if is_written => Err(Error::new(ErrorKind::Invalid, messages::SNAPSHOT_IS_READ)),
         Some(name) => Ok(ImageUse::Snapshot(name.to_owned())),
         None if is_written && !read_only => Ok(ImageUse::Write),
         None => Ok(ImageUse::Read),
@@ -110,7 +108,7 @@ impl FileGrowth {
 
     fn lengthen(&self, bytes: u64) -> Result<(), Error> {
         self.file.set_len(bytes).map_err(|error| {
-            Error::from_io(format!("making its file {} long", size_text(bytes)), error)
+            Error::from_io(statement!(messages::MAKING_FILE_LONG, size = size_text(bytes)), error)
         })
     }
 

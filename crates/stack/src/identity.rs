@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 
 use block::{Error, ErrorKind, Node};
 use device::NbdAddress;
+use words::{Text, statement};
+
+use crate::messages;
 
 /// Whether a leaf is a drive of another machine.
 #[must_use]
@@ -82,44 +85,36 @@ impl Identity {
 
 /// How it is said that one file was named as two.
 #[must_use]
-pub fn twice_text(earlier: &Path, later: &Path) -> String {
+pub fn twice_text(earlier: &Path, later: &Path) -> Text {
     // As text: paths that differ only in `./` are equal.
     if earlier.as_os_str() == later.as_os_str() {
-        return format!("{} is named twice", later.display());
+        return statement!(messages::PATH_NAMED_TWICE, path = later.display());
     }
-    format!(
-        "{} and {} are the same file; every member needs a file or device of its own",
-        earlier.display(),
-        later.display()
-    )
+    let (earlier, later) = (earlier.display(), later.display());
+    statement!(messages::SAME_FILE, earlier = earlier, later = later)
 }
 
 /// Two members on one file or image would overwrite each other. This is looked at before anything
 /// is opened or made.
 pub(crate) fn refuse_members_named_twice(node: &Node) -> Result<(), Error> {
-    let refused = |text: String| Err(Error::new(ErrorKind::Invalid, text));
+    let refused = |text: Text| Err(Error::new(ErrorKind::Invalid, text));
     let mut remote = HashSet::new();
     for leaf in node.leaves() {
         let Node::Leaf { scheme, address, .. } = leaf else { continue };
-        let own = match scheme.as_str() {
-            "rbd" => "an image",
-            "nbd" | "nbds" | "nbd+unix" | "nbds+unix" => "an export",
+        let twice = match scheme.as_str() {
+            "rbd" => messages::IMAGE_TWICE,
+            "nbd" | "nbds" | "nbd+unix" | "nbds+unix" => messages::EXPORT_TWICE,
             _ => continue,
         };
         if !remote.insert(Identity::of_remote(leaf)) {
-            return refused(format!(
-                "{scheme}:{address} stands in the stack twice; every member needs {own} of its own"
-            ));
+            return refused(statement!(twice, place = format!("{scheme}:{address}")));
         }
     }
     let files: Vec<PathBuf> = node.leaves().into_iter().filter_map(Node::file_path).collect();
     let files = files.iter().map(PathBuf::as_path);
     let Some((earlier, later)) = Identity::same_twice(files) else { return Ok(()) };
     refused(match earlier.as_os_str() == later.as_os_str() {
-        true => format!(
-            "{} stands in the stack twice; every member needs a file or device of its own",
-            later.display()
-        ),
+        true => statement!(messages::FILE_TWICE, place = later.display()),
         false => twice_text(earlier, later),
     })
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use block::{Error, ErrorKind, Node};
 use device::{NbdAddress, NbdDevice, NbdOptions};
-use words::Text;
+use words::{Text, statement};
 
 use crate::messages;
 use crate::rbd::{CONNECT_TIME, RbdImage};
@@ -39,9 +39,10 @@ impl RbdImage {
 
     /// The image at `address`, as the options of its leaf say.
     pub(crate) fn with(address: &str, settings: &Settings<'_>) -> Result<RbdImage, Error> {
-        let invalid = |text: String| Error::new(ErrorKind::Invalid, text);
-        let image = RbdImage::parse(address)
-            .ok_or_else(|| invalid(format!("rbd:{address}: expected rbd:POOL/IMAGE")))?;
+        let image = RbdImage::parse(address).ok_or_else(|| {
+            let text = statement!(messages::EXPECTED_HERE, expected = "rbd:POOL/IMAGE");
+            Error::new(ErrorKind::Invalid, text).at(format!("rbd:{address}"))
+        })?;
         let connect_time = settings.get("timeout").map(size::parse_duration).transpose();
         let connect_time = connect_time
             .map_err(|error| Error::new(ErrorKind::Invalid, error).at("rbd: timeout"))?;

@@ -60,6 +60,28 @@ words::catalogue! {
     // Trees that are not built.
     MISSING_ONLY_MEMBER: "`missing` can stand only for a member of an array with redundancy",
         "`missing` は冗長性のあるアレイのメンバーの代わりにだけ書けます";
+    OFFSET_WITH_SUPERBLOCKS: "offset is for members without superblocks", "offset はスーパーブロックのないメンバーのためのものです";
+    EXTENT_IS_READ: "an extent is only read: extent=yes excludes write=yes and snapshot=",
+        "エクステントは読み取り専用です。extent=yes は write=yes や snapshot= と一緒に使えません";
+    SNAPSHOT_IS_READ: "a snapshot is only read: write=yes and snapshot= exclude one another",
+        "スナップショットは読み取り専用です。write=yes と snapshot= は一緒に使えません";
+    MAKING_FILE_LONG: "making its file {size} long", "ファイルの長さを {size} にする";
+    PATH_NAMED_TWICE: "{path} is named twice", "{path} が 2 回指定されています";
+    SAME_FILE: "{earlier} and {later} are the same file; every member needs a file or device of its own",
+        "{earlier} と {later} は同じファイルです。メンバーごとに別のファイルかデバイスが必要です";
+    FILE_TWICE: "{place} stands in the stack twice; every member needs a file or device of its own",
+        "{place} がスタックに 2 回あります。メンバーごとに別のファイルかデバイスが必要です";
+    IMAGE_TWICE: "{place} stands in the stack twice; every member needs an image of its own",
+        "{place} がスタックに 2 回あります。メンバーごとに別のイメージが必要です";
+    EXPORT_TWICE: "{place} stands in the stack twice; every member needs an export of its own",
+        "{place} がスタックに 2 回あります。メンバーごとに別のエクスポートが必要です";
+    SAY_SOCKET: "say where the server listens: {address}?socket=PATH",
+        "サーバーのソケットを指定してください: {address}?socket=PATH";
+    CONNECTIONS_RANGE: "connections={connections}: expected 1 to {most}",
+        "connections={connections}: 1 から {most} までです";
+    SAY_ROOTS: "say which roots its certificate may lead to: tls_ca=FILE (PEM)",
+        "証明書のルートを指定してください: tls_ca=FILE(PEM)";
+    CERTIFICATE_AND_KEY: "tls_cert and tls_key are said together", "tls_cert と tls_key は一緒に指定します";
     BLOCK_TOO_LARGE: "a block must be smaller than 4GiB", "ブロックは 4GiB 未満にしてください";
     NO_RBD_IMAGE: "no rbd:POOL/IMAGE", "rbd:POOL/IMAGE ではありません";
 
@@ -78,6 +100,8 @@ words::catalogue! {
         "{newest}: アレイの場所は {places} 個(raid_disks)ですが、記述は {named} 個です。ないメンバーは `missing` と書きます";
     STANDS_IN_PLACE: "{name}: it is {role} (dev_roles) and stands in place {place}; the order of the roles is {order}",
         "{name}: {role} ですが(dev_roles)、{place} 番目に書かれています。役割の順は {order} です";
+    ROLE_OF_ARRAY: "{role} of array {array} ({uuid})", "アレイ {array}({uuid})の {role}";
+    TAKING_DOWN_DEVICE: "taking down what the cache's device below is like", "キャッシュの下のデバイスの記録";
     WHOLE_MEMBERS: "metadata=none the whole members, superblocks and all",
         "metadata=none ならスーパーブロックも含めメンバー全体を使います";
     CARRIES_SUPERBLOCK: "{member} carries an md superblock: it is {array}. metadata={version} uses the array, {whole}",

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use block::{Device, Error, ErrorKind, Node};
 use device::{NbdAddress, NbdDevice, NbdOptions, NbdTls};
-use words::Text;
+use words::{Text, statement};
 
 use crate::messages;
 use crate::settings::Settings;
@@ -25,9 +25,7 @@ pub(crate) fn open(
     let place = match (scheme, settings.get("socket")) {
         ("nbd" | "nbds", _) => NbdAddress::tcp(address),
         (_, Some(socket)) => NbdAddress::unix(address, PathBuf::from(socket)),
-        (_, None) => {
-            Err(invalid(format!("{shown}: say where the server listens: {shown}?socket=PATH")))
-        }
+        (_, None) => Err(invalid(statement!(messages::SAY_SOCKET, address = &shown)).at(&shown)),
     }?;
     let tls = match scheme {
         "nbds" | "nbds+unix" => Some(tls(&shown, settings)?),
@@ -38,10 +36,12 @@ pub(crate) fn open(
     let plain = NbdOptions::default();
     let connections = settings.number("connections")?.unwrap_or(plain.connections);
     if !(1..=NbdOptions::CONNECTIONS_MAX).contains(&connections) {
-        return Err(invalid(format!(
-            "{shown}: connections={connections}: expected 1 to {}",
-            NbdOptions::CONNECTIONS_MAX
-        )));
+        let text = statement!(
+            messages::CONNECTIONS_RANGE,
+            connections = connections,
+            most = NbdOptions::CONNECTIONS_MAX
+        );
+        return Err(invalid(text).at(shown));
     }
     let options = NbdOptions {
         read_only: read_only || settings.is("read_only", "yes"),
@@ -60,17 +60,15 @@ pub(crate) fn note(export: &dyn Device) -> Option<Text> {
 
 fn tls(shown: &str, settings: &Settings<'_>) -> Result<NbdTls, Error> {
     let path = |name| settings.get(name).map(PathBuf::from);
-    let roots = path("tls_ca").ok_or_else(|| {
-        invalid(format!("{shown}: say which roots its certificate may lead to: tls_ca=FILE (PEM)"))
-    })?;
+    let roots = path("tls_ca").ok_or_else(|| invalid(messages::SAY_ROOTS).at(shown))?;
     let own = match (path("tls_cert"), path("tls_key")) {
         (Some(certificate), Some(key)) => Some((certificate, key)),
         (None, None) => None,
-        _ => return Err(invalid(format!("{shown}: tls_cert and tls_key are said together"))),
+        _ => return Err(invalid(messages::CERTIFICATE_AND_KEY).at(shown)),
     };
     Ok(NbdTls { roots, own, host: settings.get("tls_host").map(str::to_owned) })
 }
 
-fn invalid(text: impl Into<words::Text>) -> Error {
+fn invalid(text: impl Into<Text>) -> Error {
     Error::new(ErrorKind::Invalid, text)
 }

@@ -101,8 +101,7 @@ impl Arrays {
         self.settle();
         for (seal, below) in &self.seals {
             let leaves: Vec<LeafFacts> = self.leaves[below.clone()].iter().map(Leaf::now).collect();
-            seal.seal(&leaves)
-                .map_err(|error| error.at("taking down what the cache's device below is like"))?;
+            seal.seal(&leaves).map_err(|error| error.at(messages::TAKING_DOWN_DEVICE))?;
         }
         Ok(())
     }
@@ -421,7 +420,7 @@ fn candidate_of(slot: &Slot) -> Option<usize> {
 /// What says that a device is a member of an array, so that using it whole would write over that.
 pub(crate) enum Mark {
     /// An md superblock, and what it says, in words.
-    Md(Version, String),
+    Md(Version, Text),
     /// An md superblock that is damaged.
     Damaged(Version),
     /// What the firmware of a RAID controller or mainboard wrote, and its format.
@@ -484,11 +483,11 @@ fn mark_in(size_bytes: u64, mut read: impl FnMut(u64, &mut [u8]) -> Option<()>) 
         if superblock.checksum_verdict() != ChecksumVerdict::Correct {
             return Some(Mark::Damaged(version));
         }
-        let array = format!(
-            "{} of array {} ({})",
-            superblock.role(),
-            superblock.name(),
-            uuid_text(&superblock.set_uuid)
+        let array = statement!(
+            messages::ROLE_OF_ARRAY,
+            role = superblock.role().to_string(),
+            array = superblock.name(),
+            uuid = uuid_text(&superblock.set_uuid)
         );
         Some(Mark::Md(version, array))
     });
