@@ -4,7 +4,15 @@
 //! stands in our own sentences, and what is read of it is in the form that their manuals give.
 
 use std::ffi::OsStr;
-use std::process::{Command, Stdio};
+use std::io;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+/// How often it is looked whether what is waited for is still wanted.
+pub const LOOK: Duration = Duration::from_millis(200);
 
 /// A program that answers in English, whatever the language here, and is asked nothing.
 #[must_use]
@@ -12,6 +20,34 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.env("LC_ALL", "C").env_remove("LANGUAGE").stdin(Stdio::null());
     command
+}
+
+/// Waits for a program whose output is captured. It is ended when it is not wanted any more, which
+/// is asked every [`LOOK`].
+///
+/// # Errors
+/// What the system says about waiting for it.
+pub fn output_while(program: Child, is_wanted: &(dyn Fn() -> bool + '_)) -> io::Result<Output> {
+    // Before Linux 5.3 it cannot be told for certain, and has to come to its end.
+    let Ok(process) = pidfd_open(Pid::from_child(&program), PidfdFlags::empty()) else {
+        return program.wait_with_output();
+    };
+    let (sender, ended) = mpsc::channel();
+    let wait = move || {
+        let _ = sender.send(program.wait_with_output());
+    };
+    std::thread::Builder::new().name("program".to_owned()).spawn(wait)?;
+    loop {
+        match ended.recv_timeout(LOOK) {
+            Ok(output) => return output,
+            Err(RecvTimeoutError::Disconnected) => return Err(io::ErrorKind::BrokenPipe.into()),
+            Err(RecvTimeoutError::Timeout) if is_wanted() => (),
+            // One that is gone already needs no word.
+            Err(RecvTimeoutError::Timeout) => {
+                let _ = pidfd_send_signal(&process, Signal::TERM);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -23,5 +59,18 @@ mod tests {
         let script = "echo \"$LC_ALL$LANGUAGE\"; cat";
         let said = command("sh").args(["-c", script]).output().unwrap();
         assert_eq!(String::from_utf8(said.stdout).unwrap(), "C\n");
+    }
+
+    #[test]
+    fn a_program_that_is_not_wanted_any_more_is_ended() {
+        let start = |script: &str| {
+            let mut command = command("sh");
+            command.args(["-c", script]).stdout(Stdio::piped()).stderr(Stdio::piped());
+            command.spawn().unwrap()
+        };
+        let output = output_while(start("echo made; exit 3"), &|| true).unwrap();
+        assert_eq!((output.status.code(), &output.stdout[..]), (Some(3), &b"made\n"[..]));
+        let output = output_while(start("echo begun; exec sleep 1000"), &|| false).unwrap();
+        assert_eq!((output.status.code(), &output.stdout[..]), (None, &b"begun\n"[..]));
     }
 }

@@ -41,6 +41,7 @@ words::catalogue! {
         "{program} がありません: apt-get install {package}";
     SAID_NOTHING: "failed and said nothing", "失敗しましたが、理由は出力されませんでした";
     HOLDS_SOMETHING: "it holds something already: {what}", "すでに何かがあります: {what}";
+    MAKING_ENDED: "ended on request before it was done", "完了前に指示により終了しました";
     MAKE_OPTIONS: "options for {maker}", "{maker} のオプション";
     MOUNT_OPTIONS: "mount options", "マウントオプション";
     MOUNT_OPTIONS_OF: "mount options of {kind}", "{kind} のマウントオプション";

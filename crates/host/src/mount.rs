@@ -8,7 +8,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use block::Stripe;
 use confine::Confinement;
@@ -203,19 +203,21 @@ impl FileSystem {
     /// # Errors
     /// When something is there already, when it could not be mounted, or what the program says.
     pub fn make(&self, device: &Path) -> Result<(), Error> {
-        self.make_with(device, None, None)
+        self.make_with(device, None, None, &|| true)
     }
 
     /// The same with further options, as the program that makes it takes them, separated by blanks,
-    /// and the stripes of the array below, which it is told of.
+    /// and the stripes of the array below, which it is told of. The program is ended when the file
+    /// system is not wanted any more, which is asked again and again.
     ///
     /// # Errors
-    /// As [`FileSystem::make`].
+    /// As [`FileSystem::make`], and that it was ended.
     pub fn make_with(
         &self,
         device: &Path,
         options: Option<&str>,
         stripe: Option<Stripe>,
+        is_wanted: &dyn Fn() -> bool,
     ) -> Result<(), Error> {
         if let Some(found) = holds(device)? {
             let said = statement!(catalogue::HOLDS_SOMETHING, what = found);
@@ -229,10 +231,19 @@ impl FileSystem {
             let words = make::words(self.name, &given, stripe, size_of(&device)?);
             let mut command = tool::command(self.maker[0]);
             command.args(&self.maker[1..]).args(words).arg(&device).current_dir("/");
-            run_confined(&mut command, self.package, &Confinement::writing_to([device.clone()]))
+            let confinement = Confinement::writing_to([device.clone()]);
+            run_confined(&mut command, self.package, (&confinement, is_wanted))
         };
         // Hints are no conditions: what they make impossible on a small device is made without.
-        make(stripe).or_else(|error| if stripe.is_some() { make(None) } else { Err(error) })
+        let made = make(stripe).or_else(|error| match stripe.is_some() && is_wanted() {
+            true => make(None),
+            false => Err(error),
+        });
+        // What a program says that was ended is not why.
+        made.map_err(|error| match is_wanted() {
+            true => error,
+            false => Error::interrupted(catalogue::MAKING_ENDED).at(self.maker()),
+        })
     }
 
     /// The words of options for the program that makes one, all of which are on the list of what
@@ -536,9 +547,13 @@ fn run(command: &mut Command, package: &str) -> Result<(), Error> {
 fn run_confined(
     command: &mut Command,
     package: &str,
-    confinement: &Confinement,
+    (confinement, is_wanted): (&Confinement, &dyn Fn() -> bool),
 ) -> Result<(), Error> {
-    said(package, command, |command| confinement.output(command)).map(drop)
+    let output = |command: &mut Command| {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        tool::output_while(confinement.spawn(command)?, is_wanted)
+    };
+    said(package, command, output).map(drop)
 }
 
 /// What a program of the system prints.

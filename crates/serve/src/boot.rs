@@ -12,6 +12,7 @@ use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use array::md::uuid_text;
 use block::Node;
@@ -22,6 +23,7 @@ use serde::Serialize;
 use words::{Text, statement};
 
 use crate::catalogue;
+use crate::patience::Patience;
 use crate::runtime::check_name;
 use crate::settings::{Settings, configurations};
 use crate::status::Status;
@@ -176,14 +178,23 @@ impl Boot {
     /// starts. It is ready when this returns.
     ///
     /// # Errors
-    /// What the service manager says. Then it is not started at boot.
-    pub fn enable(&self, name: &str) -> Result<(), Error> {
+    /// What the service manager says, and that it was not waited for any longer. Then it is
+    /// stopped, and not started at boot.
+    pub fn enable(&self, name: &str, patience: &Patience<'_>) -> Result<(), Error> {
         let unit = unit_name(name);
         // Started by a call of its own: a quiet one does not say why it failed.
-        self.start_at_boot(name).and_then(|()| self.tell(&["start", &unit])).map_err(|error| {
+        let start = || run(&self.systemctl, &["start", &unit], &|| !patience.ends());
+        self.start_at_boot(name).and_then(|()| start()).map_err(|error| {
             let undone = self.disable(name).err();
             let left = undone.map_or(String::new(), |undone| format!("; {undone}"));
-            error.and_then_some(left).then(format!("`systemctl status {unit}` says more"))
+            match patience.ends() {
+                // `systemctl` hears of a Ctrl-C as well, and says that it was ended.
+                true => patience.error().and_then_some(left),
+                false => {
+                    let advice = format!("`systemctl status {unit}` says more");
+                    error.and_then_some(left).then(advice)
+                }
+            }
         })
     }
 
@@ -457,7 +468,7 @@ impl Boot {
     /// # Errors
     /// What that program says.
     pub fn renew_initramfs(&self) -> Result<(), Error> {
-        self.update_initramfs.as_ref().map_or(Ok(()), |program| run(program, &["-u"]))
+        self.update_initramfs.as_ref().map_or(Ok(()), |program| run(program, &["-u"], &|| true))
     }
 
     /// The opposite of [`Boot::enable`]: it is stopped, and not started any more.
@@ -469,7 +480,7 @@ impl Boot {
     }
 
     fn tell(&self, words: &[&str]) -> Result<(), Error> {
-        run(&self.systemctl, words)
+        run(&self.systemctl, words, &|| true)
     }
 }
 
@@ -504,15 +515,17 @@ fn time_of(text: &str) -> Option<u64> {
     facts::unix_seconds_of(&format!("{date}T{time}Z"))
 }
 
-/// Runs a program of the system's to its end.
-fn run(program: &Path, words: &[&str]) -> Result<(), Error> {
+/// Runs a program of the system's to its end, or for as long as it is wanted.
+fn run(program: &Path, words: &[&str], is_wanted: &dyn Fn() -> bool) -> Result<(), Error> {
     let called = || {
         let name = program.file_name().unwrap_or(program.as_os_str());
         format!("{} {}", name.to_string_lossy(), words.join(" "))
     };
-    let output = tool::command(program)
-        .args(words)
-        .output()
+    let mut command = tool::command(program);
+    command.args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let output = command
+        .spawn()
+        .and_then(|program| tool::output_while(program, is_wanted))
         .map_err(|error| Error::from_io(format_args!("running `{}`", called()), &error))?;
     if output.status.success() {
         return Ok(());
@@ -542,6 +555,7 @@ fn timer_name(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
+    use std::sync::atomic::AtomicBool;
 
     use super::*;
     use crate::settings::{Attach, MountSettings};
@@ -610,7 +624,7 @@ mod tests {
         assert_eq!(boot.has_service_manager(), rustix::process::geteuid().is_root());
         let elsewhere = Boot { configurations: folder.path().to_owned(), ..boot.clone() };
         assert!(!elsewhere.has_service_manager(), "a unit would not find them");
-        boot.enable("tank").unwrap();
+        boot.enable("tank", &Patience::until(&AtomicBool::new(false))).unwrap();
         let unit = fs::read_to_string(folder.path().join("etc/systemd/system").join(UNIT.name));
         let unit = unit.unwrap();
         assert!(unit.contains("ExecStart=/opt/raidloom array start --foreground %i\n"), "{unit}");
@@ -625,7 +639,7 @@ mod tests {
         let boot = machine(&other, 0);
         fs::create_dir_all(other.join("usr/lib/systemd/system")).unwrap();
         fs::write(other.join("usr/lib/systemd/system").join(UNIT.name), "packaged").unwrap();
-        boot.enable("tank").unwrap();
+        boot.enable("tank", &Patience::until(&AtomicBool::new(false))).unwrap();
         assert!(!other.join("etc/systemd/system").join(UNIT.name).exists());
     }
 
@@ -727,9 +741,34 @@ mod tests {
     fn what_cannot_be_started_is_not_started_at_boot_either() {
         let folder = tempfile::tempdir().unwrap();
         let boot = machine(folder.path(), 5);
-        let error = boot.enable("tank").unwrap_err().to_string();
+        let enable = |stop| {
+            let stop = AtomicBool::new(stop);
+            boot.enable("tank", &Patience::until(&stop)).unwrap_err().to_string()
+        };
+        let error = enable(false);
         assert!(error.contains("no luck"), "{error}");
         let told = fs::read_to_string(folder.path().join("told")).unwrap();
         assert!(told.ends_with("disable --now raidloom@tank.service\n"), "{told}");
+        // One that comes to no end is left when that is asked for.
+        let script = fs::read_to_string(&boot.systemctl).unwrap();
+        let script = script.replace("exit 5", "exec sleep 1000");
+        fs::write(&boot.systemctl, script.clone() + "\n").unwrap();
+        fs::remove_file(folder.path().join("told")).unwrap();
+        let error = enable(true);
+        assert_eq!(error, "the start was ended on request");
+        let told = fs::read_to_string(folder.path().join("told")).unwrap();
+        assert!(told.ends_with("disable --now raidloom@tank.service\n"), "{told}");
+    }
+
+    /// A start by hand has the time that the unit has.
+    #[test]
+    fn a_start_has_its_time() {
+        assert!(UNIT.text.contains("\nTimeoutStartSec=30min\n"));
+        let (go_on, stop) = (AtomicBool::new(false), AtomicBool::new(true));
+        let (in_time, stopped) = (Patience::until(&go_on), Patience::until(&stop));
+        assert!(stopped.ends() && stopped.error().exit_code() == 130);
+        let looks = 30 * 60 * 1000 / u32::try_from(tool::LOOK.as_millis()).unwrap();
+        assert!((0..looks).all(|_| !in_time.ends()) && in_time.ends());
+        assert!(in_time.error().to_string().contains("within 30min"), "{}", in_time.error());
     }
 }

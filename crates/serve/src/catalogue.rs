@@ -213,6 +213,9 @@ words::catalogue! {
     SERVICE_COMMAND_ENDED: "`{command}` ended with {status}: {said}",
         "`{command}` が {status} で終了しました: {said}";
     MAKING_CONFIGURATIONS: "making {folder}", "{folder} の作成";
+    START_ENDED: "the start was ended on request", "起動を指示により終了しました";
+    START_TOO_LONG: "it was not ready within {time}, and its start was ended",
+        "{time} 以内に準備ができなかったため、起動を終了しました";
     STARTING_SERVER: "starting the server's process", "サーバーのプロセスの起動";
     SERVER_ENDED: "the server's process ended before it was ready ({end})\n{said}",
         "サーバーのプロセスが準備できる前に終了しました({end})\n{said}";

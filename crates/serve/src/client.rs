@@ -165,10 +165,10 @@ fn has_died(name: &str) -> Error {
 
 /// A process whose end can be waited for. Before Linux 5.3 it cannot; then there is nothing in it.
 #[derive(Debug)]
-struct Process(Option<OwnedFd>);
+pub(crate) struct Process(Option<OwnedFd>);
 
 impl Process {
-    fn of(number: u32) -> Process {
+    pub(crate) fn of(number: u32) -> Process {
         Process(
             Pid::from_raw(number.cast_signed())
                 .and_then(|process| pidfd_open(process, PidfdFlags::empty()).ok()),
@@ -176,7 +176,7 @@ impl Process {
     }
 
     /// Waits for its end, at most for `patience`; whether it has ended.
-    fn ends(&self, patience: Option<&Timespec>) -> bool {
+    pub(crate) fn ends(&self, patience: Option<&Timespec>) -> bool {
         let Some(process) = &self.0 else { return false };
         let mut ended = [PollFd::new(process, PollFlags::IN)];
         loop {

@@ -4,7 +4,7 @@
 //!   starter ── members' files, then one line: what is to be served ──> server
 //!           <─ one line: its status, or why not ─────────────────    (its standard input, a socket)
 //!
-//!   array start   ends, and the server stays
+//!   array start   ends, and the server stays; one that is not ready ends with it
 //!   run           asks over the control socket; the server ends with it
 //! ```
 
@@ -29,6 +29,7 @@ use words::{Text, statement};
 use crate::catalogue;
 use crate::client::Client;
 use crate::log;
+use crate::patience::{Patience, line};
 use crate::protocol::Answer;
 use crate::runtime::Runtime;
 use crate::settings::Settings;
@@ -81,6 +82,27 @@ impl ServeWith {
     /// # Errors
     /// What the server says, or why there is none.
     pub fn launch(&self, launch: &Launch, files: &[File]) -> Result<LaunchedServer, Error> {
+        self.launch_with(launch, files, None)
+    }
+
+    /// The same for one that stays, and for so long. One that is not ready then ends in order.
+    ///
+    /// # Errors
+    /// As [`ServeWith::launch`], and that it was not waited for any longer.
+    pub fn launch_within(
+        &self,
+        settings: Settings,
+        patience: &Patience<'_>,
+    ) -> Result<LaunchedServer, Error> {
+        self.launch_with(&Launch { settings, fresh: None }, &[], Some(patience))
+    }
+
+    fn launch_with(
+        &self,
+        launch: &Launch,
+        files: &[File],
+        patience: Option<&Patience<'_>>,
+    ) -> Result<LaunchedServer, Error> {
         let failed = |error: io::Error| Error::from_io(catalogue::STARTING_SERVER, &error);
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
         let mut command = Process::new(&self.program);
@@ -103,38 +125,47 @@ impl ServeWith {
         let process = command.spawn().map_err(failed);
         // The other end is the server's alone now.
         drop(command);
-        let started =
-            process.and_then(|process| self.hear(process, ours, launch, files, log.as_deref()));
+        let started = process.and_then(|process| {
+            let said = say_launch(&ours, launch, files);
+            let heard = said.and_then(|()| match patience {
+                Some(patience) => patience.line(&ours),
+                None => line(&ours).map(Some),
+            });
+            match (heard, patience) {
+                (Ok(None), Some(patience)) => Err(patience.end(process)),
+                (heard, _) => {
+                    let line = heard.ok().flatten().unwrap_or_default();
+                    let starter = launch.fresh.as_ref().map(|_| ours);
+                    self.launched(process, starter, &line, log.as_deref())
+                }
+            }
+        });
         // A server that is ready has taken it into its folder.
         _ = log.map(fs::remove_file);
         started
     }
 
-    /// Tells the process what to serve, and waits for its one line.
-    fn hear(
+    /// What the one line of a server says. One that ends with this process does so when `starter`
+    /// is closed.
+    fn launched(
         &self,
         mut process: Child,
-        starter: UnixStream,
-        launch: &Launch,
-        files: &[File],
+        starter: Option<UnixStream>,
+        line: &str,
         log: Option<&Path>,
     ) -> Result<LaunchedServer, Error> {
-        let mut line = String::new();
-        let heard = say_launch(&starter, launch, files)
-            .and_then(|()| BufReader::new(&starter).read_line(&mut line));
-        match heard.map(|_| serde_json::from_str::<Answer>(&line)) {
-            Ok(Ok(Answer::Done(status))) => {
+        match serde_json::from_str(line) {
+            Ok(Answer::Done(status)) => {
                 let status = serde_json::from_value(status).map_err(|error| {
                     Error::failed(Text::verbatim(&error)).at(catalogue::FIRST_WORD)
                 })?;
-                let starter = launch.fresh.as_ref().map(|_| starter);
                 Ok(LaunchedServer { status, runtime: self.runtime.clone(), process, starter })
             }
-            Ok(Ok(Answer::Refused(refusal))) => {
+            Ok(Answer::Refused(refusal)) => {
                 let _ = process.wait();
                 Err(refusal.into())
             }
-            _ => {
+            Err(_) => {
                 drop(starter);
                 let end = process.wait();
                 let end = end.map_or_else(|error| error.to_string(), |status| status.to_string());

@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
 
 use host::Error;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::json;
 
 use crate::catalogue;
@@ -17,9 +18,17 @@ use crate::protocol::{Answer, Refusal};
 use crate::runtime::{LOG, Runtime};
 use crate::serve::Server;
 
+/// Whether nothing asks for the end: something to be read from one of these does, and so does its
+/// other end that is gone.
+#[must_use]
+pub fn is_quiet(all: &[BorrowedFd<'_>]) -> bool {
+    let mut all: Vec<_> = all.iter().map(|one| PollFd::new(one, PollFlags::IN)).collect();
+    !poll(&mut all, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+}
+
 /// The process that [`ServeWith::launch`](crate::ServeWith::launch) starts: serves until it is
-/// asked to end, something can be read from `signals`, or, where it serves a run, the process that
-/// started it is gone. `log` is where its standard error goes.
+/// asked to end, something can be read from `signals`, or, before it is ready and where it serves a
+/// run, the process that started it is gone. `log` is where its standard error goes.
 ///
 /// # Errors
 /// What could not be done in order, or an error without a text where the starter was told why
@@ -40,7 +49,8 @@ pub fn serve(log: Option<&Path>, signals: &UnixStream) -> Result<(), Error> {
         };
         let content = launch.fresh.is_none().then(|| launch.settings.lasting_content()).flatten();
         let claim = runtime.claim_to_serve(&name, content.as_deref())?;
-        let server = Server::launch(claim, launch, files, with)?;
+        let is_wanted = || is_quiet(&[signals.as_fd(), starter.as_fd()]);
+        let server = Server::launch(claim, launch, files, (with, &is_wanted))?;
         if let Some(log) = log {
             // Without its place the log is only harder to find.
             let _ = fs::rename(log, server.folder().join(LOG));

@@ -183,6 +183,7 @@ impl From<Refusal> for host::Error {
         match exit_code {
             2 => host::Error::usage(text),
             4 => host::Error::refused(text),
+            130 => host::Error::interrupted(text),
             _ => host::Error::failed(text),
         }
     }
@@ -229,8 +230,12 @@ mod tests {
 
     #[test]
     fn a_refusal_ends_the_command_as_the_error_would() {
-        for error in [host::Error::usage("a"), host::Error::refused("b"), host::Error::failed("c")]
-        {
+        for error in [
+            host::Error::usage("a"),
+            host::Error::refused("b"),
+            host::Error::failed("c"),
+            host::Error::interrupted("d"),
+        ] {
             let back = host::Error::from(Refusal::from(&error));
             assert_eq!((back.exit_code(), back.text()), (error.exit_code(), error.text()));
         }

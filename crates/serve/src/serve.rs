@@ -34,6 +34,7 @@ use crate::image;
 use crate::launch::{self, Launch};
 use crate::log;
 use crate::open::{self, MEMBER_TIME, OpenOptions, OpenStack};
+use crate::patience::END_TIME;
 use crate::protocol::Command;
 use crate::runtime::{self, Claim, SOCKET};
 use crate::settings::{ImageSettings, Settings, check_point};
@@ -78,9 +79,16 @@ pub struct Server {
     starter: Option<UnixStream>,
 }
 
-/// How long the end may take: flushing the cache of a slow disk takes minutes. A member that does
-/// not answer has had its time.
-const END_TIME: Duration = Duration::from_secs(20 * 60);
+/// How a file system is made where there is none.
+#[derive(Clone, Copy)]
+struct Making<'a> {
+    options: Option<&'a str>,
+    stripe: Option<Stripe>,
+    /// Whether it is still to be made.
+    is_wanted: &'a dyn Fn() -> bool,
+}
+
+/// How long the end may take where a member does not answer: it has had its time.
 const SILENT_END_TIME: Duration = Duration::from_secs(20);
 /// How often it is looked whether a member does not answer.
 const END_ROUND: Duration = Duration::from_secs(1);
@@ -102,13 +110,18 @@ struct ServerParts {
 }
 
 impl Server {
-    /// Opens the stack and makes its exports. When this returns, programs can use them.
+    /// Opens the stack and makes its exports. When this returns, programs can use them. What takes
+    /// minutes is ended when the server is not wanted any more, which is asked again and again.
     ///
     /// # Errors
     /// What is wrong with the stack, a member that is refused, or an export that cannot be made.
     /// Nothing is left behind then.
-    pub fn start(claim: Claim, settings: Settings) -> Result<Arc<Server>, Error> {
-        Server::launch(claim, Launch { settings, fresh: None }, Vec::new(), None)
+    pub fn start(
+        claim: Claim,
+        settings: Settings,
+        is_wanted: &dyn Fn() -> bool,
+    ) -> Result<Arc<Server>, Error> {
+        Server::launch(claim, Launch { settings, fresh: None }, Vec::new(), (None, is_wanted))
     }
 
     /// The same with members that are open already, for the run at the other end of `starter`.
@@ -116,7 +129,7 @@ impl Server {
         mut claim: Claim,
         launch: Launch,
         files: Vec<File>,
-        starter: Option<UnixStream>,
+        (starter, is_wanted): (Option<UnixStream>, &dyn Fn() -> bool),
     ) -> Result<Arc<Server>, Error> {
         let left = claim.left.take();
         let settings = &launch.settings;
@@ -170,19 +183,20 @@ impl Server {
         if server.starter.is_none() {
             server.watch_parts();
         }
-        server.mount_as_set()?;
+        server.mount_as_set(is_wanted)?;
         info!(server = server.name, stack = %server.device.describe(), "serves");
         Ok(server)
     }
 
     /// Mounts what the settings say. Where that fails, it serves no more.
-    fn mount_as_set(self: &Arc<Server>) -> Result<(), Error> {
+    fn mount_as_set(self: &Arc<Server>, is_wanted: &dyn Fn() -> bool) -> Result<(), Error> {
         let Some(wanted) = &self.settings.mount else { return Ok(()) };
         if wanted.folder.canonicalize().is_ok_and(|point| lock(&self.mounted).contains(&point)) {
             return Ok(());
         }
         let (options, make) = (wanted.options.as_deref(), wanted.make_options.as_deref());
-        if let Err(error) = self.mount(&wanted.folder, Some(&wanted.fs), options, make) {
+        let mounted = self.mount(&wanted.folder, Some(&wanted.fs), options, (make, is_wanted));
+        if let Err(error) = mounted {
             // An outer file system may be mounted already.
             self.stop(true)?;
             self.members.undo_made();
@@ -473,7 +487,7 @@ impl Server {
         match command {
             Command::Stop => self.end_all().map(|problems| told(&problems)),
             Command::Mount { point, file_system, options } => {
-                self.mount(&point, file_system.as_deref(), options.as_deref(), None)
+                self.mount(&point, file_system.as_deref(), options.as_deref(), (None, &|| true))
             }
             Command::Unmount => self.unmount(),
             Command::FlushCaches => caches::flush(&self.name, &self.caches),
@@ -627,7 +641,7 @@ impl Server {
         point: &Path,
         file_system: Option<&str>,
         options: Option<&str>,
-        make_options: Option<&str>,
+        (make_options, is_wanted): (Option<&str>, &dyn Fn() -> bool),
     ) -> Result<Value, Error> {
         let kind = file_system.map(FileSystem::named).transpose()?;
         let Some(attached) = self.attached() else {
@@ -640,11 +654,11 @@ impl Server {
         let image = self.settings.mount.as_ref().and_then(|wanted| wanted.image.as_ref());
         // A file of another file system lies on no stripes that this one could align to.
         let (device, stripe) = match image {
-            Some(image) => (self.attach_image(device, image)?, None),
+            Some(image) => (self.attach_image(device, image, is_wanted)?, None),
             None => (device.clone(), self.device.info().stripe),
         };
-        let (file_system, made) =
-            self.mount_on(&device, point, kind, options, (make_options, stripe))?;
+        let make = Making { options: make_options, stripe, is_wanted };
+        let (file_system, made) = self.mount_on(&device, point, kind, options, make)?;
         Ok(json!({ "device": device, "point": point, "file_system": file_system, "made": made }))
     }
 
@@ -656,7 +670,7 @@ impl Server {
         point: &Path,
         kind: Option<FileSystem>,
         options: Option<&str>,
-        (make_options, stripe): (Option<&str>, Option<Stripe>),
+        make: Making<'_>,
     ) -> Result<(String, bool), Error> {
         let options = mount_options(self.settings.policy, self.is_read_only(), options);
         let options = options.as_deref();
@@ -670,7 +684,7 @@ impl Server {
                 return Err(Error::usage(text));
             };
             kind.check_options(options)?;
-            kind.make_with(device, make_options, stripe)?;
+            kind.make_with(device, make.options, make.stripe, make.is_wanted)?;
         }
         // The kernel's table names the real path.
         let point =
@@ -694,7 +708,12 @@ impl Server {
 
     /// Mounts the outer file system in the server's folder, makes the image in it unless it is
     /// there, and a loop device over it.
-    fn attach_image(&self, device: &Path, wanted: &ImageSettings) -> Result<PathBuf, Error> {
+    fn attach_image(
+        &self,
+        device: &Path,
+        wanted: &ImageSettings,
+        is_wanted: &dyn Fn() -> bool,
+    ) -> Result<PathBuf, Error> {
         let mut attached = lock(&self.image);
         if let Some(attached) = &*attached {
             return Ok(attached.path().to_owned());
@@ -705,9 +724,12 @@ impl Server {
         lock(&self.journal).make_folder(&outer)?;
         let outer =
             outer.canonicalize().map_err(|error| Error::from_io(outer.display(), &error))?;
-        let (options, make) = (&wanted.outer_options, &wanted.outer_make_options);
-        let make = (make.as_deref(), self.device.info().stripe);
-        self.mount_on(device, &outer, Some(kind), options.as_deref(), make)?;
+        let make = Making {
+            options: wanted.outer_make_options.as_deref(),
+            stripe: self.device.info().stripe,
+            is_wanted,
+        };
+        self.mount_on(device, &outer, Some(kind), wanted.outer_options.as_deref(), make)?;
         let file = outer.join(wanted_image.file_name());
         image::make(&wanted_image, &file)?;
         lock(&self.journal).note_loop(&file)?;

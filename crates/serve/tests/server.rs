@@ -25,8 +25,8 @@ fn settings(stack: &str) -> Settings {
 fn start(stack: &str) -> Running {
     let folder = tempfile::tempdir().expect("a folder");
     let runtime = Runtime::at(folder.path().to_owned());
-    let server =
-        Server::start(runtime.claim("tank").expect("a name"), settings(stack)).expect("a server");
+    let claim = runtime.claim("tank").expect("a name");
+    let server = Server::start(claim, settings(stack), &|| true).expect("a server");
     let (wake, signals) = UnixStream::pair().expect("two sockets");
     wake.set_nonblocking(true).expect("a socket");
     let thread = std::thread::spawn(move || server.run(&wake));
@@ -120,7 +120,7 @@ fn the_kernels_number_is_found_behind_what_a_server_says() {
     let stack = format!("cache(mode=write-through, ram:1MiB, file:{})", absent.display());
     let claim = runtime.claim("tank").expect("a name");
     let settings = Settings { read_only: true, ..settings(&stack) };
-    let error = Server::start(claim, settings).map(|_| ()).expect_err("no such file");
+    let error = Server::start(claim, settings, &|| true).map(|_| ()).expect_err("no such file");
     assert!(error.to_string().contains("absent.img"), "{error}");
     let mut source: Option<&(dyn StdError + 'static)> = Some(&error);
     let mut number = None;

@@ -7,6 +7,7 @@
 //! ```
 
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -369,10 +370,14 @@ pub(crate) fn serve_with() -> Result<ServeWith, Failure> {
     Ok(ServeWith { program, arguments, runtime: Runtime::find()? })
 }
 
-fn open(runtime: &Runtime, settings: Settings) -> Result<Arc<Server>, host::Error> {
+fn open(
+    runtime: &Runtime,
+    settings: Settings,
+    signals: &UnixStream,
+) -> Result<Arc<Server>, host::Error> {
     let name = settings.name.clone().unwrap_or_else(|| runtime.free_name());
     let claim = runtime.claim_to_serve(&name, settings.lasting_content().as_deref())?;
-    Server::start(claim, settings)
+    Server::start(claim, settings, &|| serve::is_quiet(&[signals.as_fd()]))
 }
 
 /// Something to be read from it for each signal to end.
@@ -396,7 +401,7 @@ fn serve_here(
     undo: &dyn Fn(&host::Error),
 ) -> Result<(), Failure> {
     let signals = signals()?;
-    let server = open(runtime, settings).inspect_err(undo)?;
+    let server = open(runtime, settings, &signals).inspect_err(undo)?;
     let status = server.status();
     status.notes.iter().for_each(|note| output.note(note));
     let Some(command) = command else {

@@ -9,8 +9,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -235,60 +235,114 @@ fn is_run(folder: &Path) -> bool {
     fs::read_dir("/proc").unwrap().flatten().filter_map(runs).next().is_some()
 }
 
-/// "Ctrl-C at every step of `--do`": what was made is taken back. A program that never ends holds
-/// the step that waits for one; a server that is being started has a session of its own, and hears
-/// none.
+/// Two drives in a machine of their own, and what was chosen for them.
+struct Making {
+    folder: tempfile::TempDir,
+    drives: [RawDisk; 2],
+}
+
+impl Making {
+    fn new() -> Making {
+        let folder = folder();
+        let drives = [RawDisk::new(64), RawDisk::new(64)];
+        let names = drives.each_ref().map(|drive| drive.path().display().to_string()).join(" ");
+        let line = format!("choose {names} --work own.toml --survive 1 --file-system ext4 -o run");
+        let making = Making { folder, drives };
+        assert!(making.command(&line).status.success());
+        let rule = making.place("machine/lib/udev/rules.d/64-md-raid-assembly.rules");
+        for (file, text) in [(&making.configuration(), "# mine\n"), (&rule, "")] {
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+        fs::create_dir(making.place("bin")).unwrap();
+        making
+    }
+
+    fn place(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// md's.
+    fn configuration(&self) -> PathBuf {
+        self.place("machine/etc/mdadm/mdadm.conf")
+    }
+
+    fn command(&self, line: &str) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_raidloom"));
+        command.args(line.split(' ')).current_dir(&self.folder);
+        command.env("RAIDLOOM_RUNTIME_DIR", self.place("running")).output().unwrap()
+    }
+
+    /// A program of this machine's, and what it does.
+    fn program(&self, name: &str, text: &str) {
+        let path = self.place("bin").join(name);
+        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// Nothing of it is left: no superblock, no line of md's, no folder, no server.
+    fn is_taken_back(&self, step: &str, (code, screen): (Option<i32>, String)) {
+        assert_eq!(code, Some(130), "{step}: {screen}");
+        assert!(screen.contains("ended on request"), "{step}: {screen}");
+        assert!(screen.contains("the array that was made is taken back"), "{step}: {screen}");
+        for drive in &self.drives {
+            assert_eq!(host::mount::holds(drive.path()).unwrap(), None, "{step}: {screen}");
+        }
+        let of_md = fs::read_to_string(self.configuration()).unwrap();
+        assert_eq!(of_md, "# mine\n", "{step}: {screen}");
+        assert!(!self.place("a").exists() && !self.place("tank.toml").exists(), "{step}: {screen}");
+        let status = self.command("array status --json");
+        assert_eq!(String::from_utf8_lossy(&status.stdout).trim(), "[]", "{step}: {screen}");
+    }
+}
+
+/// "Ctrl-C at every step of `--do`": what was made is taken back. A program that does not end holds
+/// the step that waits for it: before the server is started, while it makes the file system, and
+/// when nothing keeps it from being ready any more. Each but the last is done twice: nothing of the
+/// first time is in the way of the second.
 #[test]
 fn ctrl_c_at_any_step_of_making_takes_all_of_it_back() {
     if !is_possible("choose_making_ends", &["mkfs.ext4"]) {
         return;
     }
-    let folder = folder();
-    let place = |name: &str| folder.path().join(name);
-    let drives = [RawDisk::new(64), RawDisk::new(64)];
-    let names = drives.each_ref().map(|drive| drive.path().display().to_string()).join(" ");
-    let line = format!("choose {names} --work own.toml --survive 1 --file-system ext4 -o run");
-    let mut asks = Command::new(env!("CARGO_BIN_EXE_raidloom"));
-    assert!(asks.args(line.split(' ')).current_dir(&folder).output().unwrap().status.success());
-    let configuration = place("machine/etc/mdadm/mdadm.conf");
-    let rule = place("machine/lib/udev/rules.d/64-md-raid-assembly.rules");
-    for (file, text) in [(&configuration, "# mine\n"), (&rule, "")] {
-        fs::create_dir_all(file.parent().unwrap()).unwrap();
-        fs::write(file, text).unwrap();
-    }
-    fs::create_dir(place("bin")).unwrap();
-    let program = |name: &str, text: &str| {
-        let path = place("bin").join(name);
-        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-    };
+    let making = Making::new();
     let never = "while :; do sleep 1; done";
-    program("update-initramfs", never);
-    // Twice: nothing of the first is in the way of the second.
-    for step in ["running update-initramfs"; 2] {
-        let making = "choose --from run --do --mount a/b/c";
-        let Some(mut terminal) = Terminal::start("choose_making_ends", folder.path(), making)
-        else {
-            return;
-        };
+    let go = making.place("go");
+    let until_go = format!(
+        "PATH=${{PATH#*:}} mount \"$@\" || exit\nwhile [ ! -e {} ]; do sleep 0.1; done",
+        go.display()
+    );
+    let at_start = "starting it";
+    for (step, [initramfs, mkfs, mount]) in [
+        ("running update-initramfs", [never, "", ""]),
+        ("running update-initramfs", [never, "", ""]),
+        (at_start, ["", never, ""]),
+        (at_start, ["", never, ""]),
+        (at_start, ["", "", &until_go]),
+    ] {
+        for (name, text) in [("mkfs.ext4", mkfs), ("mount", mount)] {
+            let _ = fs::remove_file(making.place("bin").join(name));
+            if !text.is_empty() {
+                making.program(name, text);
+            }
+        }
+        making.program("update-initramfs", initramfs);
+        let line = "choose --from run --do --mount a/b/c";
+        let terminal = Terminal::start("choose_making_ends", making.folder.path(), line);
+        let Some(mut terminal) = terminal else { return };
         terminal.until("Type yes to go on");
         terminal.press("yes\n");
         terminal.until(step);
         // What is pressed before its program runs waits for its end.
         let end = Instant::now() + Duration::from_secs(60);
-        while !is_run(&place("bin")) {
+        while !is_run(&making.place("bin")) {
             assert!(Instant::now() < end, "{step}: its program does not run: {}", terminal.seen);
             std::thread::sleep(Duration::from_millis(10));
         }
         terminal.press(CTRL_C);
-        let (code, screen) = terminal.end();
-        assert_eq!(code, Some(130), "{step}: {screen}");
-        assert!(screen.contains("ended on request"), "{step}: {screen}");
-        for drive in &drives {
-            assert_eq!(host::mount::holds(drive.path()).unwrap(), None, "{step}: {screen}");
-        }
-        assert_eq!(fs::read_to_string(&configuration).unwrap(), "# mine\n", "{step}: {screen}");
-        assert!(!place("a").exists() && !place("tank.toml").exists(), "{step}: {screen}");
+        // It is mounted by now, and the server is about to be ready.
+        fs::write(&go, "").unwrap();
+        making.is_taken_back(step, terminal.end());
     }
 }
 

@@ -291,7 +291,7 @@ fn started(configuration: &Configuration, work: Work, place: &MemberFolder) -> O
     guard.let_go();
     alone.settings.stack = place.with_recorders(&alone.settings.stack).to_string();
     let runtime = Runtime::at(place.0.path().join("runtime"));
-    let server = Server::start(runtime.claim("it").unwrap(), alone.settings).unwrap();
+    let server = Server::start(runtime.claim("it").unwrap(), alone.settings, &|| true).unwrap();
     let superblocks = place.superblocks();
     let offset = data_offset(&superblocks);
     let description = server.device().describe().to_string();

@@ -16,11 +16,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use array::md::Consistency;
 use host::guard::{Consent, Guard, stable_name};
 use host::mount::FileSystem;
-use host::{Error, system};
+use host::{Ending, Error, system};
 use mdtools::{Create, MemberSource};
 use serde::Serialize;
 use serve::{
-    Attach, Boot, Client, Launch, MdException, MountSettings, ServeWith, Settings, Status,
+    Attach, Boot, Client, MdException, MountSettings, Patience, ServeWith, Settings, Status,
 };
 use words::{Message, statement};
 
@@ -187,7 +187,7 @@ impl MakeRequest<'_> {
         };
         let started = renewed.and_then(|()| check_stop(stop)).and_then(|()| {
             on_step(MakingStep::Start);
-            self.start(settings)
+            self.start(settings, stop)
         });
         let started = started.map_err(|error| as_asked(error, stop));
         let (status, starts_at_boot) = started.map_err(without_folder).map_err(|error| {
@@ -202,19 +202,25 @@ impl MakeRequest<'_> {
 
     /// Starts it, by the service manager where there is one. Its file system is made on the way,
     /// for the settings name one, and the array is blank.
-    fn start(&self, settings: &Settings) -> Result<(Status, bool), Error> {
+    fn start(&self, settings: &Settings, stop: &AtomicBool) -> Result<(Status, bool), Error> {
+        let patience = Patience::until(stop);
+        let with_left = |error: Error, undone: Result<(), Error>| match undone {
+            Ok(()) => error,
+            Err(left) => error.and_then_some(format!("; {left}")),
+        };
         if !self.boot.has_service_manager() {
             let settings = Settings { name: Some(self.name.clone()), ..settings.clone() };
-            let launched = self.serve_with.launch(&Launch { settings, fresh: None }, &[])?;
-            return Ok((launched.status.clone(), false));
+            let launched = self.serve_with.launch_within(settings, &patience)?;
+            return match check_stop(stop) {
+                Ok(()) => Ok((launched.status.clone(), false)),
+                Err(error) => Err(with_left(error, launched.stop())),
+            };
         }
-        self.boot.enable(&self.name)?;
+        self.boot.enable(&self.name, &patience)?;
         let status = Client::connect(&self.serve_with.runtime, &self.name)
             .and_then(|mut client| client.status())
-            .map_err(|error| match self.boot.disable(&self.name) {
-                Ok(()) => error,
-                Err(left) => error.and_then_some(format!("; {left}")),
-            })?;
+            .and_then(|status| check_stop(stop).map(|()| status))
+            .map_err(|error| with_left(error, self.boot.disable(&self.name)))?;
         Ok((status, true))
     }
 
@@ -342,7 +348,11 @@ fn check_stop(stop: &AtomicBool) -> Result<(), Error> {
 /// Ctrl-C at a terminal ends the programs that were started as well: what they fail with then is
 /// not why it ended.
 fn as_asked(error: Error, stop: &AtomicBool) -> Error {
-    check_stop(stop).err().unwrap_or(error)
+    match error.ending() {
+        // It says so, and perhaps what is left.
+        Ending::Interrupted => error,
+        _ => check_stop(stop).err().unwrap_or(error),
+    }
 }
 
 /// Whether a file system can be mounted on a folder, or the folder be made.

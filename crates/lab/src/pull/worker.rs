@@ -469,7 +469,12 @@ fn carry_out(
         Task::Run { command } => shell(&command)?,
         Task::Make { device, file_system, options, stripe } => {
             let stripe = stripe.and_then(|(chunk, width)| Stripe::new(chunk.into(), width.into()));
-            FileSystem::named(&file_system)?.make_with(&device, options.as_deref(), stripe)?;
+            FileSystem::named(&file_system)?.make_with(
+                &device,
+                options.as_deref(),
+                stripe,
+                &|| true,
+            )?;
         }
         Task::Mount { device, point, file_system, options } => {
             let options = mount_options(options.as_deref(), false);
