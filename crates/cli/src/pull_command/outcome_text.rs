@@ -23,33 +23,69 @@ pub(super) fn show(
         MountHost::Guest(guests) => Some(guests),
         MountHost::Host(_) => None,
     };
-    let mounted = arguments.mount_options.as_deref();
     let stood_for = stood_for(arguments);
     let simulated = simulated(&stood_for);
     if output.json {
         return output.document(&document(arguments, options, guest, outcome));
     }
+    let samples = [(say!(PULL_UNIFORM), &outcome.figure), (say!(PULL_HUNT), &outcome.hunt)];
+    let samples: Vec<(String, &Sample)> =
+        samples.into_iter().filter_map(|(name, sample)| Some((name, sample.as_ref()?))).collect();
+    let mut lines = grades(&samples, simulated.as_deref());
+    lines.extend(subject(arguments, options, guest, outcome));
+    // What is longer goes on on the next line, further in.
+    let columns = output.width().min(COLUMNS_MAX).saturating_sub(2);
+    let mut text: String = lines
+        .iter()
+        .map(|line| format!("{}\n", escape::wrapped(line, columns).join("\n  ")))
+        .collect();
+    for (name, sample) in &samples {
+        text += &format!("\n{}", card(name, sample, guest.is_some(), &options.work));
+    }
+    if let (Some(first), Some(folder)) = (outcome.kept.first(), &options.keep_failing) {
+        let count = outcome.kept.len();
+        text += &format!("\n{}\n", say!(PULL_KEPT, count = count, folder = folder.display()));
+        text += &format!("  raidloom pull --replay {}\n", first.display());
+    }
+    output.result(&text)
+}
+
+/// The answer: a line for each sample.
+fn grades(samples: &[(String, &Sample)], simulated: Option<&str>) -> Vec<String> {
+    let simulated = simulated.map_or(String::new(), |simulated| format!(" ({simulated})"));
+    let line = |(name, sample): &(String, &Sample)| {
+        let name = if samples.len() > 1 { format!("{name}: ") } else { String::new() };
+        format!("{name}{}{simulated}", headline(&sample.card))
+    };
+    samples.iter().map(line).collect()
+}
+
+/// What was cut off from its power, and what it had done.
+fn subject(
+    arguments: &PullArguments,
+    options: &Options,
+    guest: Option<&Guests>,
+    outcome: &Outcome,
+) -> Vec<String> {
+    let mounted = arguments.mount_options.as_deref();
     let recorded = recorded(options, outcome);
     let of_md = if options.md.is_some() { say!(PULL_OF_MD) } else { String::new() };
-    let mut text = simulated.as_ref().map_or(String::new(), |simulated| format!("{simulated}\n"));
-    text += &say!(
+    let mut lines = vec![say!(
         PULL_ON,
         file_system = options.file_system.name,
         target = arguments.target.as_deref().unwrap_or_default(),
         of_md = of_md,
         mounted = mounted.map(|mounted| say!(PULL_MOUNTED, options = mounted)).unwrap_or_default(),
         recorded = recorded,
-    );
-    text.push('\n');
-    if let Some(guest) = guest {
-        text += &say!(
+    )];
+    lines.extend(guest.map(|guest| {
+        say!(
             PULL_IN_GUEST,
             version = guest.version(),
             memory = about(guest.memory_bytes()),
             model = DEFAULT_MODEL,
-        );
-        text.push('\n');
-    }
+        )
+    }));
     let drives = drives(arguments, options);
     let drives = match options.lost_member {
         LostMember::None => drives,
@@ -64,29 +100,15 @@ pub(super) fn show(
             say!(PULL_STALE_AND_LOST, drives = drives, number = number, lost = lost)
         }
     };
-    text += &say!(
+    lines.push(say!(
         PULL_WRITTEN,
         drives = drives,
         written = about(outcome.written_bytes),
         requests = outcome.requests,
         flushes = outcome.flushes,
         promises = outcome.promises,
-    );
-    text.push('\n');
-    for (name, sample) in [(say!(PULL_UNIFORM), &outcome.figure), (say!(PULL_HUNT), &outcome.hunt)]
-    {
-        if let Some(sample) = sample {
-            let is_own = options.own_program().is_some();
-            let card = card(&name, sample, (guest.is_some(), is_own), simulated.as_deref());
-            text += &format!("\n{card}\n");
-        }
-    }
-    if let (Some(first), Some(folder)) = (outcome.kept.first(), &options.keep_failing) {
-        let count = outcome.kept.len();
-        text += &format!("\n{}\n", say!(PULL_KEPT, count = count, folder = folder.display()));
-        text += &format!("  raidloom pull --replay {}\n", first.display());
-    }
-    output.result(&text)
+    ));
+    lines
 }
 
 /// What was recorded, and for how long.
@@ -208,21 +230,19 @@ pub(super) fn simulated(stood_for: &[String]) -> Option<String> {
 
 /// Columns that the names of figures have.
 const LABEL_COLUMNS: usize = 30;
+/// Of a terminal.
+const COLUMNS_MAX: usize = 80;
 
 /// A sample as a table. Nothing but promises is known of a program of the user's own.
-fn card(
-    name: &str,
-    sample: &Sample,
-    (in_guest, is_own): (bool, bool),
-    simulated: Option<&str>,
-) -> String {
+fn card(name: &str, sample: &Sample, in_guest: bool, work: &WorkSource) -> String {
     let ScoreCard { pulls, .. } = sample.card;
     let card = &sample.card;
-    let mut rows: Vec<(Message, String)> = vec![
-        (catalogue::NOT_MOUNTED, shown(&card.unmountable)),
-        (catalogue::REPAIRED, shown(&card.repaired)),
-        (catalogue::NOT_REPAIRED, shown(&card.lost_for_good)),
-    ];
+    let is_own = matches!(work, WorkSource::Program(_));
+    let mut rows: Vec<(Message, String)> = vec![(catalogue::NOT_MOUNTED, shown(&card.unmountable))];
+    if card.unmountable.count > 0 {
+        rows.push((catalogue::REPAIRED, shown(&card.repaired)));
+        rows.push((catalogue::NOT_REPAIRED, shown(&card.lost_for_good)));
+    }
     if let Some(check) = &card.check_failed {
         rows.push((catalogue::CHECK_ERRORS, shown(check)));
     }
@@ -235,8 +255,8 @@ fn card(
         rows.push((catalogue::PROMISES_BROKEN, format!("{}{bytes}", card.promises_broken)));
         rows.push((catalogue::SECONDS_OF_IT, spread(&card.promised_seconds_lost)));
     }
-    if !is_own {
-        rows.extend(unpromised(card));
+    if let WorkSource::BuiltIn(work) = work {
+        rows.extend(unpromised(card, *work));
     }
     let recovery = if in_guest { catalogue::RECOVERY_MODELLED } else { catalogue::RECOVERY };
     rows.push((recovery, spread(&card.recovery_seconds)));
@@ -255,13 +275,7 @@ fn card(
     let rows = rows.into_iter().map(|(label, value)| {
         format!("  {}{value}\n", escape::padded(label.template(), LABEL_COLUMNS))
     });
-    let simulated = simulated.map_or(String::new(), |simulated| format!(" ({simulated})"));
-    format!(
-        "{}\n{}{}{simulated}",
-        say!(PULL_CARD, name = name, pulls = pulls),
-        rows.collect::<String>(),
-        headline(card)
-    )
+    format!("{}\n{}", say!(PULL_CARD, name = name, pulls = pulls), rows.collect::<String>())
 }
 
 /// The one line that goes beside a speed.
@@ -292,19 +306,24 @@ pub(crate) fn headline(card: &ScoreCard) -> String {
     )
 }
 
-/// What nobody promises, which only built-in works look at.
-fn unpromised(card: &ScoreCard) -> Vec<(Message, String)> {
-    let mut rows = vec![
-        (catalogue::COPIES_SECONDS, spread(&card.closed_seconds_lost)),
-        (catalogue::COPIES_FILES, spread(&card.closed_files_lost)),
-        (catalogue::COPIES_BYTES, sizes(&card.closed_bytes_lost)),
-        (catalogue::RENAME_TORN, shown(&card.rename_torn)),
-        (catalogue::OLD_DATA, shown(&card.exposed)),
-    ];
+/// What nobody promises, which only built-in works look at, as far as the work can lose it.
+fn unpromised(card: &ScoreCard, work: Work) -> Vec<(Message, String)> {
+    let mut rows = Vec::new();
+    if work == Work::Copy || card.closed_files_lost.max > 0.0 {
+        rows.push((catalogue::COPIES_SECONDS, spread(&card.closed_seconds_lost)));
+        rows.push((catalogue::COPIES_FILES, spread(&card.closed_files_lost)));
+        rows.push((catalogue::COPIES_BYTES, sizes(&card.closed_bytes_lost)));
+    }
+    if matches!(work, Work::Rename | Work::Generated) || card.rename_torn.count > 0 {
+        rows.push((catalogue::RENAME_TORN, shown(&card.rename_torn)));
+    }
+    rows.push((catalogue::OLD_DATA, shown(&card.exposed)));
     if card.exposed_files > 0 {
         rows.push((catalogue::IN_FILES, card.exposed_files.to_string()));
     }
-    rows.push((catalogue::BLOCKS_TORN, card.torn_blocks.to_string()));
+    if card.torn_blocks > 0 {
+        rows.push((catalogue::BLOCKS_TORN, card.torn_blocks.to_string()));
+    }
     rows
 }
 

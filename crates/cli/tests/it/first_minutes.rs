@@ -1,6 +1,5 @@
 //! docs/first-minutes.md: every command of its five tasks is run as it stands there, with files and
-//! folders of the test in place of drives and mount points. The pull test's is in `pull`, beside
-//! others that take a guest.
+//! folders of the test in place of drives and mount points. The pull test's is in `pull`.
 
 use std::fs;
 use std::path::Path;

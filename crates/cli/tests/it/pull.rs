@@ -687,18 +687,23 @@ fn another_state_or_none_is_said_in_one_line() {
     }
 }
 
-/// The command of docs/first-minutes.md, with fewer pulls.
+/// The command of docs/first-minutes.md, with fewer pulls: as root, and without.
 #[test]
 fn the_task_of_the_first_minutes_has_a_grade() {
-    if !has_guest() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
     let code = crate::first_minutes::task("power cut").replace("--pulls 30", "--pulls 6");
-    let output = crate::first_minutes::run(folder.path(), &code);
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(0), "{text}{}", String::from_utf8_lossy(&output.stderr));
-    assert!(text.contains("6 pulls") && text.contains("acknowledged work lost"), "{text}");
+    let as_root = may_mount().then(|| code.clone());
+    let in_guest = has_guest().then(|| code.replace("sudo raidloom pull", "raidloom pull --guest"));
+    for code in [as_root, in_guest].into_iter().flatten() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = crate::first_minutes::run(folder.path(), &code);
+        let text = String::from_utf8(output.stdout).unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{text}{errors}");
+        let first = "grade A: nothing acknowledged lost (6 pulls, ";
+        assert!(text.starts_with(first) && text.contains("acknowledged work lost"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(!text.contains("copies") && !text.contains("renames"), "no part of it: {text}");
+    }
 }
 
 /// Two drives die with the power: RAID 6 does without them by force, and RAID 5 is lost.
