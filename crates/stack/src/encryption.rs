@@ -1,7 +1,7 @@
 //! The layer `luks`: what its options mean.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -34,8 +34,10 @@ pub(crate) fn passphrase_file(settings: &Settings<'_>) -> Result<PathBuf, Error>
 ///
 /// # Errors
 /// [`ErrorKind::Invalid`] when it is empty or longer than 8 MiB, and what the system says.
-pub fn read_passphrase(file: File, path: &Path) -> Result<(Passphrase, Option<Text>), Error> {
+pub fn read_passphrase(mut file: File, path: &Path) -> Result<(Passphrase, Option<Text>), Error> {
     let fail = |error| Error::from_io(path.display().to_string(), error);
+    // Opened once for several containers, it was read to its end before. A pipe has no beginning.
+    let _ = file.rewind();
     let data = file.metadata().map_err(fail)?;
     let mode = data.mode();
     // Room for all of it: a vector that grows leaves what it held behind.
@@ -75,4 +77,27 @@ pub(crate) fn with_sectors(leaf: &Node, below: &dyn Device, header: &LuksHeader)
     let is_longer = header.sector_bytes() > below.info().block_bytes;
     let takes_blocks = matches!(scheme.as_str(), "file" | "ram");
     (is_longer && takes_blocks && !says).then(|| leaf.clone().with("block", header.sector_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    /// The guard opens each file once, so that all containers get the same.
+    #[test]
+    fn one_file_opens_several_containers() {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(b"secret").expect("room");
+        for _ in 0..2 {
+            let same = file.try_clone().expect("the same file");
+            read_passphrase(same, Path::new("key")).expect("a passphrase");
+        }
+        let (from, mut to) = std::io::pipe().expect("a pipe");
+        to.write_all(b"secret").expect("room");
+        drop(to);
+        let from = File::from(std::os::fd::OwnedFd::from(from));
+        read_passphrase(from, Path::new("pipe")).expect("a passphrase");
+    }
 }

@@ -79,6 +79,27 @@ fn cryptsetup_opens_the_container_in_a_new_array() {
     assert!(opened.success(), "cryptsetup");
 }
 
+/// One file holds the passphrase of all members, and a plan looks at what it measures beforehand.
+#[test]
+fn one_passphrase_opens_the_members_of_a_mirror() {
+    if !has("cryptsetup") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("key"), "a secret").unwrap();
+    let cheap = ["--pbkdf-force-iterations", "4", "--pbkdf-memory", "32"];
+    for name in ["a.img", "b.img"] {
+        fs::File::create(folder.join(name)).unwrap().set_len(32 << 20).unwrap();
+        let mut format = Command::new("cryptsetup");
+        format.args(["luksFormat", "--batch-mode", "--key-file", "key"]).args(cheap);
+        assert!(format.arg(name).current_dir(folder).status().unwrap().success(), "cryptsetup");
+    }
+    let mirror = "raid1(luks(passphrase_file=key, a.img), luks(passphrase_file=key, b.img))";
+    ok(folder, &["array", "start", "--name", "m", "--nbd", "unix", "--run", "true", mirror]);
+    ok(folder, &["bench", "hdparm", "-s", "cached_time=50ms", "-s", "device_time=50ms", mirror]);
+}
+
 #[test]
 fn what_cannot_be_encrypted_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
