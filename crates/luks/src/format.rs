@@ -52,6 +52,11 @@ pub struct PassphraseCost {
     pub parallelism: u32,
 }
 
+impl PassphraseCost {
+    /// The least that Argon2 takes: guesses are next to free.
+    pub const LEAST: PassphraseCost = PassphraseCost { passes: 1, memory_kib: 8, parallelism: 1 };
+}
+
 impl Default for PassphraseCost {
     /// What cryptsetup takes at most, with its fewest passes.
     fn default() -> PassphraseCost {

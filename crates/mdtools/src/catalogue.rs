@@ -83,8 +83,8 @@ words::catalogue! {
     NOTHING_MADE: "ended on request: nothing was made", "指示により終了しました。何も作成していません";
     ALL_MISSING: "every member is missing; name at least one", "すべてのメンバーが missing です。1 つ以上指定してください";
     CHUNK_TOO_LARGE: "the chunk is too large", "チャンクが大きすぎます";
-    NO_ROOM_FOR_CONTAINER: "the array holds {size}, and a container takes {own} of it for itself",
-        "アレイの容量は {size} で、コンテナー自体が {own} を使います";
+    NO_ROOM_FOR_CONTAINER: "there are {size}, and a container takes {own} of it for itself",
+        "容量は {size} で、コンテナー自体が {own} を使います";
     CONSISTENCY_WORDS: "expected resync, bitmap or ppl", "resync、bitmap、ppl のいずれかを指定してください";
     TWO_ARRAYS: "{first} is of array {one} and {second} of array {two} (set_uuid): name the members of one array",
         "{first} はアレイ {one} のもので、{second} はアレイ {two} のものです(set_uuid)。1 つのアレイのメンバーを指定してください";

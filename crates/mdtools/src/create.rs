@@ -25,13 +25,14 @@ use array::md::{
     self, Consistency, Layout, Level, NewArray, NewMember, Role, Superblock, TimeStamp, Version,
 };
 use array::{ParityLayout, Raid0Layout, Raid10Layout};
-use block::{Blocking, Device, ErrorKind, Node, path_text, size_text};
-use luks::{ContainerFormat, DATA_OFFSET_BYTES, PassphraseCost};
+use block::{Device, ErrorKind, Node, path_text};
+use luks::PassphraseCost;
 use reactor::{Random, Reactor};
 use serde::{Deserialize, Serialize};
 
+use super::container::{self, uuid};
 use super::draft::{Draft, DraftDevice};
-use super::overwrite::{Image, Overwrite, overwrite};
+use super::overwrite::{Image, Overwrite, overwrite, write_to};
 use super::source::Purpose;
 use super::{MemberPlace, MemberSource, SECTOR_BYTES, SUPERBLOCK_BYTES, bitmap_offset, layer_name};
 use host::guard::{Access, Guard, marked_ranges};
@@ -448,27 +449,13 @@ impl CreationContext {
         let (secret, _) = stack::read_passphrase(file, passphrase)?;
         let stack = self.opened(&created.stack)?;
         let info = stack.device.info();
-        let Some(size_bytes) =
-            info.size_bytes.checked_sub(DATA_OFFSET_BYTES).filter(|bytes| *bytes > 0)
-        else {
-            return Err(Error::usage(statement!(
-                catalogue::NO_ROOM_FOR_CONTAINER,
-                size = size_text(info.size_bytes),
-                own = size_text(DATA_OFFSET_BYTES)
-            )));
-        };
+        let size_bytes = container::data_bytes(info)?;
         let plain = PassphraseCost::default();
         // Half of what there is, as cryptsetup does: it has to be had again at each start.
         let half = Room::now().map_or(u64::MAX, |room| room.bytes / 2) >> 10;
         let memory_kib = plain.memory_kib.min(u32::try_from(half).unwrap_or(u32::MAX));
-        let format = ContainerFormat {
-            sector_bytes: info.block_bytes.min(4096),
-            cost: PassphraseCost { memory_kib, ..plain },
-            data_offset_bytes: DATA_OFFSET_BYTES,
-            uuid: uuid(&mut self.random),
-        };
-        let mut header = format.header(&secret, &mut random_bytes)?;
-        header.resize(header.len().next_multiple_of(info.block_bytes as usize), 0);
+        let made = (PassphraseCost { memory_kib, ..plain }, uuid(&mut self.random));
+        let header = container::header(info, &secret, made, &mut random_bytes)?;
         erase_marks(&*stack.device)?;
         write_to(&*stack.device, &vec![(0, header)], &Reactor::wall()?)?;
         stack.end()?;
@@ -543,12 +530,6 @@ impl OpenedMember {
     }
 }
 
-fn write_to(device: &dyn Device, image: &Image, reactor: &Reactor) -> Result<(), block::Error> {
-    let mut channel = Blocking::open(device, reactor)?;
-    image.iter().try_for_each(|(offset, bytes)| channel.write_slice(*offset, bytes))?;
-    channel.flush()
-}
-
 /// Writes zeroes, durably, where marks of file systems, arrays and the like stand on a device of
 /// the wall clock, so that it carries nothing known.
 ///
@@ -565,12 +546,6 @@ pub fn erase_marks(device: &dyn Device) -> Result<(), block::Error> {
 fn random_bytes(bytes: &mut [u8]) -> Result<(), block::Error> {
     let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(bytes));
     read.map_err(|error| block::Error::from_io(catalogue::RANDOM_KEY, error))
-}
-
-fn uuid(random: &mut Random) -> [u8; 16] {
-    let mut bytes = [0; 16];
-    random.fill(&mut bytes);
-    bytes
 }
 
 /// What is written to members before they are ones; the superblock comes last.

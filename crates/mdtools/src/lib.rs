@@ -14,6 +14,7 @@
 
 mod assemble;
 mod catalogue;
+mod container;
 mod create;
 mod destroy;
 mod draft;
@@ -30,6 +31,7 @@ mod work;
 use array::md::Level;
 
 pub use assemble::{AssemblyOptions, Group, GroupMember, slices};
+pub use container::{after_container_header, make_stand_in_container};
 pub use create::{
     CHUNK_BYTES, Create, CreateMember, CreatedArray, InnerArray, NewArraySettings, create,
     create_announced, erase_marks, layout, level,

@@ -2,8 +2,10 @@
 
 use std::io;
 
+use block::{Blocking, Device};
 use host::Error;
 use host::guard::refuse_in_use;
+use reactor::Reactor;
 use words::{Message, Text, statement};
 
 use super::MemberSource;
@@ -63,6 +65,17 @@ pub(crate) fn overwrite(writes: &[Overwrite<'_>], doing: Message) -> Result<(), 
 fn put(region: &Region, image: &Image) -> io::Result<()> {
     image.iter().try_for_each(|(offset, bytes)| region.write_all_at(bytes, *offset))?;
     region.sync_all()
+}
+
+/// Writes it to a device that is open already, durably.
+pub(crate) fn write_to(
+    device: &dyn Device,
+    image: &Image,
+    reactor: &Reactor,
+) -> Result<(), block::Error> {
+    let mut channel = Blocking::open(device, reactor)?;
+    image.iter().try_for_each(|(offset, bytes)| channel.write_slice(*offset, bytes))?;
+    channel.flush()
 }
 
 #[cfg(test)]
