@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 
 use array::md::{Superblock, TimeStamp};
 use block::{Error as BlockError, Info, Node, SECTOR_BYTES};
-use mdtools::NewArraySettings;
+use mdtools::{NewArraySettings, after_container_header};
 use stack::size::UnitError;
 use stack::{ModelledStack, OpenFiles};
 
@@ -250,7 +250,46 @@ fn once<K: Eq + Hash, V: Clone, E>(
 /// Whether a layer is as its own header says.
 fn has_header(node: &Node) -> bool {
     let Node::Layer { name, children, .. } = node else { return false };
-    ["image", "luks"].contains(&name.as_str()) || children.iter().any(has_header)
+    ["image", LUKS].contains(&name.as_str()) || children.iter().any(has_header)
+}
+
+/// Whether there is a container in a stack whose header lies in a file of its own. Nothing is ever
+/// written to that, so that no power cut can change it.
+pub(crate) fn has_header_elsewhere(node: &Node) -> bool {
+    let Node::Layer { name, options, children } = node else { return false };
+    (name == LUKS && options.iter().any(|(name, _)| name == "header"))
+        || children.iter().any(has_header_elsewhere)
+}
+
+/// Whether there is a container in a stack.
+#[must_use]
+pub fn has_container(node: &Node) -> bool {
+    matches!(node, Node::Layer { name, children, .. }
+        if name == LUKS || children.iter().any(has_container))
+}
+
+/// What stands in containers alone: the stack without those around it.
+#[must_use]
+pub fn inside_containers(node: &Node) -> &Node {
+    match node {
+        Node::Layer { name, children, .. } if name == LUKS => {
+            children.first().map_or(node, inside_containers)
+        }
+        _ => node,
+    }
+}
+
+/// The stack as it is known before its containers are made: what they leave of what is below them.
+pub(crate) fn without_containers(node: &Node) -> Node {
+    let Node::Layer { name, options, children } = node else { return node.clone() };
+    let mut children: Vec<Node> = children.iter().map(without_containers).collect();
+    match children.pop() {
+        Some(below) if name == LUKS => after_container_header(below),
+        last => {
+            children.extend(last);
+            Node::Layer { name: name.clone(), options: options.clone(), children }
+        }
+    }
 }
 
 /// Opens nothing, and promises no memory that is not there.
@@ -368,6 +407,9 @@ pub(crate) fn own_file(name: &str) -> String {
 pub(crate) fn keeps_its_first(layer: &str) -> bool {
     [OVERLAY, RECORD].contains(&layer)
 }
+
+/// The layer of a container that is encrypted.
+pub(crate) const LUKS: &str = "luks";
 
 /// The layer that writes down what it is asked for.
 const RECORD: &str = "record";

@@ -320,6 +320,10 @@ impl OpenFiles for Members<'_> {
         settings.make(layer, members, seed, created, reactor)
     }
 
+    fn make_container(&self, below: &dyn Device) -> Result<(), block::Error> {
+        self.options.files.make_container(below)
+    }
+
     fn reactor(&self) -> Option<Reactor> {
         self.options.reactor.cloned()
     }

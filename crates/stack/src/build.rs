@@ -94,6 +94,15 @@ pub trait OpenFiles {
         Ok(())
     }
 
+    /// Makes the container of a layer `luks`, where that is to be made anew: called with the device
+    /// below before its header is read.
+    ///
+    /// # Errors
+    /// What kept it from being made.
+    fn make_container(&self, _below: &dyn Device) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// The reactor on which superblocks are read; one of their own on the wall clock where nothing
     /// is said.
     fn reactor(&self) -> Option<Reactor> {
@@ -970,6 +979,7 @@ impl Builder<'_> {
         let (members, leaves, carriers) =
             (self.members.len(), self.leaves.len(), self.carriers.len());
         let mut below = self.device(child)?;
+        files.make_container(&*below).map_err(at)?;
         let read = match &header {
             Some(file) => LuksHeader::read_from(file),
             None => LuksHeader::read_from(&*below),

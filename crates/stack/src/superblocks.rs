@@ -458,10 +458,9 @@ pub(crate) fn mark(mut file: &File) -> Option<Mark> {
     mark_in(size_bytes, |offset, bytes| file.read_exact_at(bytes, offset).ok())
 }
 
-/// The same of a device that is no file here, on the wall clock.
+/// The same of a device that is no file here, on a clock of its own.
 pub(crate) fn mark_of(device: &dyn Device) -> Result<Option<Mark>, Error> {
-    let reactor = Reactor::wall()?;
-    let mut channel = Blocking::open(device, &reactor)?;
+    let mut channel = Blocking::beside(device)?;
     let read = |offset: u64, bytes: &mut [u8]| channel.read_bytes(offset, bytes).ok();
     Ok(mark_in(device.info().size_bytes, read))
 }

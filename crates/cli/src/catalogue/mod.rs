@@ -756,6 +756,8 @@ words::catalogue! {
     TARGET_IS_DRIVE: "the target is a drive, and no array", "対象がアレイでなくドライブです";
     TARGET_ONE_ARRAY: "the target is one array over drives, without layers below",
         "対象は、下に層のない、ドライブを並べた 1 つのアレイです";
+    MD_UNDER_LUKS: "luks(…) is opened by raidloom alone here: the kernel's dm-crypt is not used",
+        "luks(…) を開くのはここでは raidloom だけで、カーネルの dm-crypt は使いません";
     OPTION_IS_OURS: "`{option}` is raidloom's own", "`{option}` は raidloom だけのオプションです";
     PPL_OF_RAID5: "--consistency ppl: {name} has no such log; raid5 has",
         "--consistency ppl: 部分パリティログは raid5 だけで、{name} にはありません";

@@ -174,7 +174,7 @@ fn write_images(models: &Models, folder: &Path) -> Result<(), Failure> {
             drives.push((number, data));
         }
     }
-    lab::pull::write_images(&drives, folder)
+    lab::pull::write_images(&drives, None, folder)
 }
 
 #[cfg(test)]

@@ -8,7 +8,8 @@ use guest::ArrayCompleteness;
 use host::limits::promise_memory;
 use host::mount::FileSystem;
 use lab::pull::{
-    Guests, ImportSource, Options, OwnProgram, PullEvent, Starter, WorkSource, may_mount,
+    Guests, ImportSource, Options, OwnProgram, PullEvent, Starter, WorkSource, has_container,
+    inside_containers, may_mount,
 };
 use mdtools::NewArraySettings;
 use pull::Extent;
@@ -235,9 +236,10 @@ fn refuse_unfit(arguments: &PullArguments, node: &Node, in_guest: bool) -> Resul
     }
 }
 
-/// Whether the target is an array that knows its members by superblocks, and whether it can do
-/// without one.
+/// Whether the target is an array that knows its members by superblocks, in a container or not, and
+/// whether it can do without one.
 fn array_traits(arguments: &PullArguments, node: &Node) -> (bool, bool) {
+    let node = inside_containers(node);
     let keeps_superblocks = arguments.array == ArrayName::Md
         || matches!(node, Node::Layer { options, .. }
             if options.iter().any(|(name, value)| name == "metadata" && value == "1.2"));
@@ -252,6 +254,9 @@ pub(super) fn md_text(stack: &Node, consistency: &str, flag: &str) -> Result<Str
     let Node::Layer { name, options, children } = stack else {
         return failed(catalogue::TARGET_IS_DRIVE.into());
     };
+    if has_container(stack) {
+        return failed(catalogue::MD_UNDER_LUKS.into());
+    }
     if !children.iter().all(|child| matches!(child, Node::Leaf { .. })) {
         return failed(catalogue::TARGET_ONE_ARRAY.into());
     }

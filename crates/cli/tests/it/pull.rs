@@ -95,6 +95,70 @@ fn what_fsync_promised_is_there_and_without_barriers_it_is_not() {
     assert_eq!(replayed["is_same_judgement"], true, "{replayed}");
 }
 
+/// "Containers are made on the drives": what is promised on one is there, what no barrier protects
+/// is lost on it as on a plain drive, and its images are opened by whoever reads LUKS.
+#[test]
+fn a_container_is_pulled_and_its_images_are_opened_by_others() {
+    if !may_mount() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let pull = |target: &str, more: &[&str]| {
+        let plain = ["--work", "fsync", "--steps", "40", "-s", "recordings=1", "--pulls", "12"];
+        let all = [&["pull", target, "--json"], &plain[..], more].concat();
+        json(&command(folder.path(), &all).output().unwrap())
+    };
+    let drive = "luks(passphrase_file=key, ram:48MiB)";
+    let mirror = "raid1(metadata=1.2, luks(passphrase_file=key, ram:48MiB), \
+        luks(passphrase_file=key, ram:48MiB))";
+    for (target, more) in [(drive, "none"), (mirror, "random")] {
+        let sound = pull(target, &["--hunt", "12", "--lose-member", more]);
+        for sample in ["figure", "hunt"] {
+            let card = &sound["outcome"][sample]["card"];
+            assert_eq!(card["pulls"], 12, "{sound}");
+            for what in ["promise_broken", "unmountable", "exposed"] {
+                assert_eq!(card[what]["count"], 0, "{target}: {sound}");
+            }
+        }
+    }
+    assert!(!folder.path().join("key").exists(), "no such file was needed");
+
+    let broken = pull(drive, &["--mount-options", "barrier=0", "--keep-failing", "kept"]);
+    let card = &broken["outcome"]["figure"]["card"];
+    assert!(card["promise_broken"]["count"].as_u64() > Some(0), "{broken}");
+    let kept = broken["outcome"]["kept"][0].as_str().unwrap();
+    let again = ["pull", "--json", "--replay", kept, "--images", "images"];
+    let replayed = json(&command(folder.path(), &again).output().unwrap());
+    assert_eq!(replayed["is_same_state"], true, "{replayed}");
+    assert_eq!(replayed["is_same_judgement"], true, "{replayed}");
+    let images = "luks(passphrase_file=images/passphrase, file:images/drive0.img)";
+    assert_eq!(replayed["images"], images);
+    let opens = ["open", "--test-passphrase", "--key-file", "images/passphrase"];
+    let mut cryptsetup = Command::new("cryptsetup");
+    match cryptsetup.args(opens).arg("images/drive0.img").current_dir(folder.path()).output() {
+        Ok(output) => assert!(output.status.success(), "{output:?}"),
+        Err(error) => testkit::missing!("cryptsetup: {error}"),
+    }
+}
+
+/// What of containers cannot be pulled says why, in one line.
+#[test]
+fn a_header_elsewhere_and_md_over_containers_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mirror = "raid1(metadata=1.2, luks(passphrase_file=k, ram:48MiB), ram:48MiB)";
+    for (arguments, expected) in [
+        (&["luks(passphrase_file=k, header=h, ram:48MiB)"][..], "leave `header=` out"),
+        (&["--guest", "--array", "md", mirror], "dm-crypt is not used"),
+        (&["--guest", "--start-with", "md", mirror], "dm-crypt is not used"),
+    ] {
+        let all = [&["pull"], arguments].concat();
+        let output = command(folder.path(), &all).output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && error.contains(expected), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+}
+
 pub(crate) fn has_guest() -> bool {
     match guest::Kernel::find(guest::USUAL_KERNEL) {
         Ok(_) => true,
@@ -130,6 +194,15 @@ fn in_a_guest_the_same_is_found_every_time() {
     assert!(sound["outcome"]["recorded_seconds"].as_f64() > Some(0.0), "drives take time");
     assert_eq!(pull(&["--hunt", "8"]), sound, "to the nanosecond");
     assert_ne!(pull(&["--hunt", "8", "--seed", "2"])["outcome"], sound["outcome"]);
+    let in_container = || {
+        let target = "luks(passphrase_file=key, raid1(metadata=1.2, ram:48MiB, ram:48MiB))";
+        let few = ["--steps", "20", "-s", "recordings=1", "--pulls", "6", "--memory", "128MiB"];
+        let all = [&["pull", "--guest", target, "--work", "fsync", "--json"], &few[..]].concat();
+        json(&command(folder.path(), &all).output().unwrap())
+    };
+    let first = in_container();
+    assert_eq!(first["outcome"]["figure"]["card"]["promise_broken"]["count"], 0, "{first}");
+    assert_eq!(in_container(), first, "keys and salts too");
 
     // What the drive's model says is made again from the log as well.
     let modelled = ["--device", "model", "--mount-options", "barrier=0", "--keep-failing", "kept"];

@@ -39,7 +39,7 @@ pub(crate) use level::{LEVELS, Level};
 pub use open::open_cell;
 pub(crate) use open::{StackOpening, open};
 
-use crate::stacks::{self, DryRuns, Leaf};
+use crate::stacks::{self, DryRuns, Leaf, without_containers};
 
 /// A configuration of a plan.
 #[derive(Clone, Debug)]
@@ -108,7 +108,12 @@ impl Cell {
     /// # Errors
     /// As there.
     pub(crate) fn dry(&self, runs: &DryRuns) -> Result<Info, Error> {
-        runs.info(&self.stack, self.serving.new_array.as_ref())
+        let new_array = self.serving.new_array.as_ref();
+        match self.record.ground {
+            // Its containers are made on drives of its own.
+            WorkTarget::Pull => runs.info(&without_containers(&self.stack), new_array),
+            _ => runs.info(&self.stack, new_array),
+        }
     }
 
     /// Bytes that making its image writes in a visit, if it has one.

@@ -18,7 +18,7 @@ use crate::cell::names::{
 };
 use crate::cell::values::{ArrayMaker, Consistency, Machine, Metadata, NONE};
 use crate::cell::{self, Axes, Cell, Level, Nature};
-use crate::stacks;
+use crate::stacks::{self, without_containers};
 use host::Error;
 use host::mount::{FileSystem, check_mount_options};
 use words::{Text, statement};
@@ -328,7 +328,10 @@ fn with_stack(
     }
     let serving = axes.serving()?;
     let new_array = serving.new_array.as_ref();
-    let sized = axes.sized(&node);
+    let mut sized = axes.sized(&node);
+    if names.work.has_pulls_only() {
+        sized = without_containers(&sized);
+    }
     let info = names.runs.info(&sized, new_array)?;
     let usable = terms::usable(names.runs, &sized, &axes, info.size_bytes)?;
     let file_system = axes.file_system()?;

@@ -7,7 +7,7 @@ use results::{Clock, Survival};
 
 use super::catalogue;
 use super::document::{Item, Reader, SourceLocation};
-use crate::stacks::{self, Leaf, PLACEHOLDER, leaves, map_leaves};
+use crate::stacks::{self, Leaf, PLACEHOLDER, leaves, map_leaves, without_containers};
 use host::Error;
 use host::files::absolute;
 use words::statement;
@@ -28,6 +28,7 @@ pub(super) struct MemberSet {
 pub(super) fn read(
     section: Option<Reader<'_>>,
     document: &SourceLocation,
+    pulls_only: bool,
 ) -> Result<Vec<MemberSet>, Error> {
     let missing = || {
         let example = "files = { count = 2, size = \"64MiB\" }";
@@ -36,12 +37,17 @@ pub(super) fn read(
     let section = section.ok_or_else(missing)?;
     let sets: Vec<MemberSet> = section
         .named()
-        .map(|(name, place, item)| read_set(name, place, item))
+        .map(|(name, place, item)| read_set(name, (place, item), pulls_only))
         .collect::<Result<_, _>>()?;
     if sets.is_empty() { Err(missing()) } else { Ok(sets) }
 }
 
-fn read_set(name: &str, place: &SourceLocation, item: &Item) -> Result<MemberSet, Error> {
+/// Of a plan that has pull tests alone, or other work.
+fn read_set(
+    name: &str,
+    (place, item): (&SourceLocation, &Item),
+    pulls_only: bool,
+) -> Result<MemberSet, Error> {
     let table = item
         .reader(format!("[members.{name}]"))
         .map_err(|_| place.error(statement!(catalogue::SETS_HAVE_NAMES, key = name)))?;
@@ -77,7 +83,11 @@ fn read_set(name: &str, place: &SourceLocation, item: &Item) -> Result<MemberSet
     }
     let mut smallest_bytes = u64::MAX;
     for node in &nodes {
-        let info = stacks::dry(node, None).map_err(|error| item.error(error))?;
+        let info = match pulls_only {
+            true => stacks::dry(&without_containers(node), None),
+            false => stacks::dry(node, None),
+        };
+        let info = info.map_err(|error| item.error(error))?;
         smallest_bytes = smallest_bytes.min(info.size_bytes);
     }
     refuse_twice(item, &nodes)?;

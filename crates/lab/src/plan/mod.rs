@@ -30,7 +30,8 @@ use bench::suite::{Suite, TargetKind, explain, pull};
 use results::{Axis, Budget, Clock, Configuration, Design, Plan, Schedule, Terms, WorkTarget};
 
 use crate::cell::{Cell, names};
-use crate::stacks::{self, Leaf, leaves};
+use crate::pull::catalogue::PULL_HEADER;
+use crate::stacks::{self, Leaf, has_header_elsewhere, leaves};
 pub(crate) use document::suggestion;
 use document::{Override, Reader, SourceLocation};
 use host::Error;
@@ -119,7 +120,7 @@ fn resolve_changed(origin: &str, text: &str, changes: &[Override]) -> Result<Res
     let (blocks, seed) = (said.blocks, said.seed);
     let (margin, matters) = judging(sections.report)?;
     let work = suite::read(sections.workloads, &place)?;
-    let members = members::read(sections.members, &place)?;
+    let members = members::read(sections.members, &place, work.has_pulls_only())?;
     let caches = axes::read_caches(sections.caches)?;
     let runs = stacks::DryRuns::default();
     let known = axes::Names { sets: &members, caches: &caches, work: &work, runs: &runs };
@@ -242,6 +243,10 @@ fn refuse_unfit(cells: &[Cell], suites: &[(&'static Suite, SourceLocation)]) -> 
         if let Some(cell) = nested.filter(|_| suite.name == pull::SUITE.name) {
             let said = catalogue::PULL_IN_IMAGE;
             return Err(place.error(statement!(said, suite = suite.name, cell = shown(cell))));
+        }
+        let is_apart = |cell: &Cell| has_header_elsewhere(&cell.stack);
+        if suite.name == pull::SUITE.name && cells.iter().any(is_apart) {
+            return Err(place.error(PULL_HEADER));
         }
         let unfit = |cell: &&Cell| !suite.targets.contains(&cell.target());
         let Some(cell) = cells.iter().find(unfit) else { continue };

@@ -6,6 +6,8 @@ words::catalogue! {
         "このスタックに電源を失うドライブがありません";
     PULL_RECORDS: "record(): pull records every drive itself; leave the layer out, and name a file with --log-writes",
         "record(): pull はすべてのドライブを自分で記録します。この層を外し、--log-writes でファイルを指定してください";
+    PULL_HEADER: "luks(header=…): pull makes containers of its own, with their headers in front of the data, and writes to no header: leave `header=` out",
+        "luks(header=…): pull は自分でコンテナーを作り、ヘッダーはデータの前に置きます。ヘッダーには書き込まないので、`header=` を外してください";
     MD_OF_GUEST: "md of this machine is not pulled: it is the guest's (--guest)",
         "このマシンの md の電源断は試しません。ゲストのものです(--guest)";
     IMAGES_NOT_EMPTY: "the folder is not empty; name a new one", "フォルダーが空ではありません。新しいものを指定してください";

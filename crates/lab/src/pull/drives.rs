@@ -1,19 +1,31 @@
 //! Drives in memory in the place of what a stack names.
 
 use super::catalogue;
+use std::cell::Cell;
 use std::fs::File;
+use std::io::{Seek, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use block::{Device, Error as BlockError, ErrorKind, Node, size_text};
+use block::{Device, Error as BlockError, ErrorKind, Node, Reactor, path_text, size_text};
 use host::Error;
+use mdtools::make_stand_in_container;
+use reactor::derive_seed;
+use rustix::fs::{MemfdFlags, memfd_create};
 use stack::Models;
 
-use super::images::image_name;
+use super::images::{PASSPHRASE_NAME, image_name};
 use super::timed_device::TimedDevice;
+use crate::stacks::{LUKS, has_header_elsewhere};
 
 /// How the addresses of our drives begin in a stack.
 const ADDRESS: &str = "/raidloom-pull-drive-";
+/// The file of the passphrase of our containers in a stack. It is not there.
+const PASSPHRASE_ADDRESS: &str = "/raidloom-pull-passphrase";
+/// What opens all of them: there is nothing in them to keep secret.
+pub(super) const PASSPHRASE: &[u8] = b"raidloom pull";
+/// The option of containers that names it.
+const PASSPHRASE_FILE: &str = "passphrase_file";
 
 /// A stack over drives of our own.
 pub struct Leaves {
@@ -74,6 +86,9 @@ pub fn leaves(
     stack: &Node,
     drive: &mut dyn FnMut(&str, &Node) -> Result<DriveLeaf, Error>,
 ) -> Result<Leaves, Error> {
+    if has_header_elsewhere(stack) {
+        return Err(Error::usage(catalogue::PULL_HEADER));
+    }
     let (mut drive_bytes, mut drive_models) = (Vec::new(), Vec::new());
     let stack = replace(stack, false, &mut |scheme, leaf| {
         let DriveLeaf { bytes, model } = drive(scheme, leaf)?;
@@ -104,9 +119,19 @@ fn replace(
                 replace(child, name == "cache" && number == 0, drive)
             };
             let children = children.iter().enumerate().map(child).collect::<Result<_, Error>>()?;
-            Ok(Node::Layer { name: name.clone(), options: options.clone(), children })
+            let options = with_passphrase(name, options, PASSPHRASE_ADDRESS);
+            Ok(Node::Layer { name: name.clone(), options, children })
         }
     }
+}
+
+/// The options of a layer, with another file of the passphrase where it is a container.
+fn with_passphrase(layer: &str, options: &[(String, String)], file: &str) -> Vec<(String, String)> {
+    let changed = |(name, value): &(String, String)| match name == PASSPHRASE_FILE {
+        true if layer == LUKS => (name.clone(), file.to_owned()),
+        _ => (name.clone(), value.clone()),
+    };
+    options.iter().map(changed).collect()
 }
 
 /// A drive in memory, all zeroes.
@@ -195,24 +220,74 @@ fn named(node: &Node, folder: &Path) -> Node {
         }
         Node::Layer { name, options, children } => Node::Layer {
             name: name.clone(),
-            options: options.clone(),
+            options: with_passphrase(name, options, &path_text(&folder.join(PASSPHRASE_NAME))),
             children: children.iter().map(|child| named(child, folder)).collect(),
         },
     }
 }
 
 /// The drives, by the numbers in their addresses.
-pub(super) struct Drives(pub(super) Vec<Arc<dyn Device>>);
+pub(super) struct Drives {
+    drives: Vec<Arc<dyn Device>>,
+    /// How containers on them are made; they are there without it.
+    containers: Option<NewContainers>,
+}
+
+/// Containers that are made on fresh drives.
+struct NewContainers {
+    /// All that is random in them follows from it, and from the order in which they are made.
+    seed: u64,
+    /// How many there are.
+    count: Cell<u64>,
+    /// On which they are written; the wall's clock without it.
+    reactor: Option<Reactor>,
+}
+
+impl Drives {
+    /// Drives with whatever is on them.
+    pub(super) fn new(drives: Vec<Arc<dyn Device>>) -> Drives {
+        Drives { drives, containers: None }
+    }
+
+    /// Drives on which nothing is: containers are made there, by the seed.
+    pub(super) fn fresh(
+        drives: Vec<Arc<dyn Device>>,
+        seed: u64,
+        reactor: Option<&Reactor>,
+    ) -> Drives {
+        let containers = NewContainers { seed, count: Cell::new(0), reactor: reactor.cloned() };
+        Drives { drives, containers: Some(containers) }
+    }
+}
 
 impl stack::OpenFiles for Drives {
     fn open(&self, path: &Path, _: bool, _: Option<u64>) -> Result<File, BlockError> {
-        Err(opens_nothing(path))
+        match path == Path::new(PASSPHRASE_ADDRESS) {
+            true => passphrase().map_err(|error| BlockError::from_io(PASSPHRASE_ADDRESS, error)),
+            false => Err(opens_nothing(path)),
+        }
     }
 
     fn stand_in(&self, path: &Path) -> Option<Arc<dyn Device>> {
         let number = path.to_str()?.strip_prefix(ADDRESS)?.parse::<usize>().ok()?;
-        self.0.get(number).map(Arc::clone)
+        self.drives.get(number).map(Arc::clone)
     }
+
+    fn make_container(&self, below: &dyn Device) -> Result<(), BlockError> {
+        let Some(containers) = &self.containers else { return Ok(()) };
+        let number = containers.count.replace(containers.count.get() + 1);
+        let seed = derive_seed(containers.seed, "container", number);
+        let reactor = containers.reactor.clone().map_or_else(Reactor::wall, Ok)?;
+        make_stand_in_container(below, PASSPHRASE, seed, &reactor)
+    }
+}
+
+/// The passphrase as a file in memory.
+fn passphrase() -> std::io::Result<File> {
+    let mut file = File::from(memfd_create("passphrase", MemfdFlags::CLOEXEC)?);
+    file.write_all(PASSPHRASE)?;
+    file.rewind()?;
+    Ok(file)
 }
 
 #[cfg(test)]
@@ -259,6 +334,146 @@ mod tests {
         assert_eq!(left("raid0(a, b)", 0), None);
         assert_eq!(left("a", 0), None);
         assert!(left("a", 1).is_some(), "another one");
+    }
+
+    /// Mirrors, parity and containers, each below the other.
+    const ENCRYPTED: [&str; 3] = [
+        "luks(passphrase_file=key, ram:20MiB)",
+        "raid1(metadata=1.2, luks(passphrase_file=key, ram:24MiB), \
+            luks(passphrase_file=key, ram:24MiB))",
+        "luks(passphrase_file=key, raid5(metadata=1.2, chunk=64KiB, ram:16MiB, ram:16MiB, \
+            ram:16MiB))",
+    ];
+
+    #[test]
+    fn a_container_is_opened_by_what_stands_for_its_passphrase() {
+        let five = "luks(passphrase_file=key, raid5(metadata=1.2, chunk=64KiB, a, ram:512, b))";
+        let (text, sizes) = drives(five).unwrap();
+        assert!(text.starts_with(&format!("luks(passphrase_file={PASSPHRASE_ADDRESS}, raid5(")));
+        assert_eq!(sizes, [7, 512, 7]);
+        let images = on_images(&stack::parse(&text).unwrap(), Path::new("/kept"), &[1]);
+        let expected = "luks(passphrase_file=/kept/passphrase, raid5(metadata=1.2, chunk=64KiB, \
+            file:/kept/drive0.img, missing, file:/kept/drive2.img))";
+        assert_eq!(images.to_string(), expected);
+        for text in [
+            "luks(passphrase_file=key, header=h, a)",
+            "raid1(a, luks(passphrase_file=k, header=h, b))",
+        ] {
+            assert!(drives(text).unwrap_err().contains("leave `header=` out"), "{text}");
+        }
+        let small = recorded("luks(passphrase_file=key, ram:16MiB)", 1, 0).unwrap_err();
+        assert!(small.contains("16MiB of it for itself"), "{small}");
+    }
+
+    /// How far apart blocks of a recording lie, in bytes: in a RAID 5, in several rows.
+    const APART_BYTES: u64 = 72 << 10;
+    const BLOCK_BYTES: usize = 4096;
+
+    fn opened(
+        stack: &Node,
+        drives: &Drives,
+        new_array: Option<&mdtools::NewArraySettings>,
+        reactor: &Reactor,
+    ) -> Result<serve::OpenStack, BlockError> {
+        let options = serve::OpenOptions {
+            files: drives,
+            seed: 1,
+            read_only: false,
+            create_bytes: None,
+            member_time: None,
+            upkeep: true,
+            new_array,
+            reactor: Some(reactor),
+            models: None,
+        };
+        serve::OpenStack::open(stack, &options)
+    }
+
+    /// The log of so many blocks that are each written and flushed on such a stack, with the stack
+    /// over our drives and the events by which each was durable.
+    fn recorded(
+        text: &str,
+        seed: u64,
+        blocks: u8,
+    ) -> Result<(Node, Arc<pull::Log>, Vec<u32>), String> {
+        let stack = stack::parse(text).unwrap();
+        let mut size = |_: &str, leaf: &Node| {
+            let Node::Leaf { address, .. } = leaf else { unreachable!("a leaf") };
+            DriveLeaf::of_size(stack::size::parse(address).unwrap().bytes, false)
+        };
+        let Leaves { stack, drive_bytes, .. } = leaves(&stack, &mut size).unwrap();
+        let recorder = pull::Recorder::in_memory(None);
+        let able = pull::AdvertisedTraits { volatile_cache: true, fua: false };
+        let drives: Vec<_> = drive_bytes
+            .iter()
+            .map(|&bytes| recorder.drive(memory(bytes).unwrap(), able) as Arc<dyn Device>)
+            .collect();
+        let reactor = Reactor::virtual_clock();
+        let new = mdtools::NewArraySettings {
+            name: "pull".to_owned(),
+            consistency: "resync".to_owned(),
+            bitmap_chunk_bytes: None,
+        };
+        let drives = Drives::fresh(drives, seed, Some(&reactor));
+        let opened = opened(&stack, &drives, Some(&new), &reactor);
+        let opened = opened.map_err(|error| error.to_string())?;
+        let mut channel = block::Blocking::open(&*opened.device, &reactor).unwrap();
+        let mut durable = Vec::new();
+        for number in 0..blocks {
+            let place = u64::from(number) * APART_BYTES;
+            channel.write_slice(place, &[number + 1; BLOCK_BYTES]).unwrap();
+            channel.flush().unwrap();
+            durable.push(recorder.mark(b"durable") + 1);
+        }
+        drop(channel);
+        drop(opened);
+        Ok((stack, Arc::new(recorder.finish().unwrap()), durable))
+    }
+
+    /// The checksum of a state of a recording, and whether all is there that was durable.
+    fn state(
+        (stack, log, durable): &(Node, Arc<pull::Log>, Vec<u32>),
+        fault: pull::DriveFault,
+        behind: usize,
+    ) -> (u32, bool) {
+        let cut = pull::Cut::behind(log, durable[behind]);
+        let mut history = pull::History::new(Arc::clone(log), fault, Some(512));
+        history.advance(cut).unwrap();
+        let policy = pull::Policy::Random { percent: 50, tear: pull::Tear::Unit(512) };
+        let crash = history.crash(cut, policy, behind as u64).unwrap();
+        let reactor = Reactor::virtual_clock();
+        let opened = opened(stack, &Drives::new(crash.drives()), None, &reactor);
+        let is_there = opened.and_then(|opened| {
+            let mut channel = block::Blocking::open(&*opened.device, &reactor)?;
+            let mut found = vec![0; BLOCK_BYTES];
+            let mut all = true;
+            for number in 0..=behind as u8 {
+                channel.read_slice(u64::from(number) * APART_BYTES, &mut found)?;
+                all &= found.iter().all(|byte| *byte == number + 1);
+            }
+            Ok(all)
+        });
+        (crash.checksum(), is_there.unwrap_or(false))
+    }
+
+    /// What a container has flushed is there after each cut, and a drive that flushes nothing is
+    /// found through it. The same seed makes the same recording and the same states.
+    #[test]
+    fn a_container_keeps_what_it_has_flushed_and_hides_no_drive_that_lies() {
+        for text in ENCRYPTED {
+            let (first, second) = (recorded(text, 7, 12).unwrap(), recorded(text, 7, 12).unwrap());
+            assert!(first.1.bytes_in_memory() == second.1.bytes_in_memory(), "{text}");
+            assert!(
+                first.1.bytes_in_memory() != recorded(text, 8, 12).unwrap().1.bytes_in_memory()
+            );
+            for behind in 0..first.2.len() {
+                let made = state(&first, pull::DriveFault::None, behind);
+                assert!(made.1, "{text}: state {behind}");
+                assert_eq!(made, state(&second, pull::DriveFault::None, behind), "{text}");
+            }
+            let lies = |behind| state(&first, pull::DriveFault::IgnoresFlush, behind);
+            assert!((0..first.2.len()).any(|behind| !lies(behind).1), "{text}");
+        }
     }
 
     /// What the log says of the media is what the disk itself has on them when its power is cut.

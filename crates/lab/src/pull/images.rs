@@ -2,8 +2,8 @@
 
 use super::catalogue;
 use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
+use std::io::{self, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use block::{Blocking, Device, Extents, Reactor};
@@ -30,13 +30,21 @@ pub fn check_images(folder: &Path) -> Result<(), Error> {
     }
 }
 
+/// The name of the file beside the images with the passphrase of containers on them.
+pub(super) const PASSPHRASE_NAME: &str = "passphrase";
+
 /// Writes what each drive holds into a file of its own, sparse, `drive0.img` and so on by their
-/// numbers, which must not be there yet. Where that fails, as on a full disk, the files and folders
-/// that were made are gone again.
+/// numbers, and the passphrase of containers on them where there are some. The files must not be
+/// there yet. Where that fails, as on a full disk, the files and folders that were made are gone
+/// again.
 ///
 /// # Errors
 /// What the system says, and what reading the drives says.
-pub fn write_images(drives: &[(usize, &dyn Device)], folder: &Path) -> Result<(), Error> {
+pub fn write_images(
+    drives: &[(usize, &dyn Device)],
+    passphrase: Option<&[u8]>,
+    folder: &Path,
+) -> Result<(), Error> {
     let new_folders: Vec<&Path> = folder
         .ancestors()
         .take_while(|above| !above.as_os_str().is_empty() && !above.exists())
@@ -52,6 +60,17 @@ pub fn write_images(drives: &[(usize, &dyn Device)], folder: &Path) -> Result<()
                 files.push(path.clone());
                 write_image(*drive, &file, &path)
             })
+        })
+        .and_then(|()| {
+            let Some(passphrase) = passphrase else { return Ok(()) };
+            let path = folder.join(PASSPHRASE_NAME);
+            let failed = |error: io::Error| Error::from_io(path.display(), &error);
+            // As of any other passphrase, others may not read it.
+            let mut new = File::options();
+            let mut file =
+                new.write(true).create_new(true).mode(0o600).open(&path).map_err(failed)?;
+            files.push(path.clone());
+            file.write_all(passphrase).map_err(failed)
         });
     written.map_err(|error| {
         let removed = files.iter().map(|path| (path.as_path(), std::fs::remove_file(path)));

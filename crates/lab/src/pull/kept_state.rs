@@ -20,6 +20,7 @@ use super::recording::Recording;
 use super::state::{FailingState, StateOrigin, States, what};
 use super::worker::Program;
 use crate::catalogue;
+use crate::stacks::has_container;
 
 /// A state that was kept, with the log from which it is made.
 pub struct KeptState {
@@ -121,7 +122,8 @@ pub fn replay(
         let gone = states.gone(made.seed);
         let left = drives.iter().map(|drive| &**drive).enumerate();
         let left: Vec<_> = left.filter(|(number, _)| !gone.contains(number)).collect();
-        write_images(&left, folder)?;
+        let passphrase = has_container(&options.stack).then_some(drives::PASSPHRASE);
+        write_images(&left, passphrase, folder)?;
         images = Some(drives::on_images(&options.stack, folder, &gone).to_string());
     }
     let smallest_loss = match with.smallest_loss {

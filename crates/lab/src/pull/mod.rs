@@ -54,3 +54,5 @@ pub use program::OwnProgram;
 pub use state::FailingState;
 pub use talk::serve_worker_in_guest;
 pub use worker::{Output, Program, STATE_TIME, serve_worker};
+
+pub use crate::stacks::{has_container, inside_containers};

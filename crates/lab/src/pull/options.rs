@@ -401,7 +401,10 @@ impl Options {
         is_new: bool,
         reactor: Option<&Reactor>,
     ) -> Result<OpenStack, Error> {
-        let files = Drives(drives);
+        let files = match is_new {
+            true => Drives::fresh(drives, self.seed, reactor),
+            false => Drives::new(drives),
+        };
         let options = OpenOptions {
             files: &files,
             seed: self.seed,

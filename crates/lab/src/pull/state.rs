@@ -37,6 +37,7 @@ use super::recording::Recording;
 use super::slot::Slot;
 use super::worker::{Array, Program, Promises, StateToJudge, Task, WHOLE_MOST, WaitEnd, Worker};
 use crate::catalogue;
+use crate::stacks::inside_containers;
 
 /// Where the chance of guests that judge comes from: the same for every state, so that one that is
 /// made again is judged as before.
@@ -387,7 +388,7 @@ impl<'a> States<'a> {
             return Ok(DevicePlace::Array(part));
         }
         let place = self.place_by_change(crash, request)?;
-        let is_parity = || match &self.options.stack {
+        let is_parity = || match inside_containers(&self.options.stack) {
             Node::Layer { name, .. } => ["raid4", "raid5", "raid6"].contains(&&**name),
             _ => false,
         };
@@ -421,7 +422,7 @@ impl<'a> States<'a> {
         request: &LoggedRequest,
     ) -> Result<Option<u64>, Error> {
         // Of mirrors any may be read: there is the one alone.
-        let others = match &self.options.stack {
+        let others = match inside_containers(&self.options.stack) {
             Node::Layer { name, children, .. } if name == "raid1" => 0..children.len(),
             _ => 0..0,
         };

@@ -5,6 +5,7 @@ use results::Clock;
 use super::*;
 use crate::stacks::TRIED;
 
+mod encrypted;
 mod grades;
 mod images;
 mod nature;
