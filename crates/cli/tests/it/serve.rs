@@ -829,6 +829,50 @@ fn a_server_that_is_killed_while_it_is_told_to_stop_is_cleaned_up_after() {
     assert!(bench.is_clean());
 }
 
+/// "Programs that look at every device (udev, `blkid`) have it open for a moment": one that looks
+/// at each of ours from when it is there until it has gone keeps none from being started, written
+/// to and stopped.
+#[test]
+fn a_device_that_is_looked_at_all_the_time_is_served_and_goes() {
+    let Some(bench) = bench() else { return };
+    const ROUNDS: usize = 6;
+    fs::write(bench.path("going"), "").unwrap();
+    let runtime = bench.folder.path().canonicalize().unwrap().join("run");
+    // A process for each look, as udev and its rules have it.
+    let script = format!(
+        "looks=0
+        while [ -e going ]; do
+            for file in /sys/block/loop*/loop/backing_file; do
+                read -r backing <$file || continue
+                case $backing in {}/*) ;; *) continue ;; esac
+                device=${{file#/sys/block/}}
+                device=/dev/${{device%%/*}}
+                blkid -p $device; head -c 65536 $device; looks=$((looks + 1))
+            done
+        done >/dev/null 2>&1
+        echo $looks",
+        runtime.display()
+    );
+    let mut looks = Command::new("sh");
+    looks.args(["-c", &script]).current_dir(bench.folder.path()).stdin(Stdio::null());
+    let looks = looks.stdout(Stdio::piped()).spawn().unwrap();
+    for round in 0..ROUNDS {
+        bench.ok(&["array", "start", "--attach", "--name", "seen", "ram:8MiB"]);
+        let (device, bytes) = (bench.device("seen"), pattern(4 << 20, round as u8));
+        write(&device, &bytes);
+        assert!(holds(&device, &bytes), "round {round}");
+        bench.ok(&["array", "stop", "seen"]);
+        assert!(bench.is_clean(), "round {round}");
+        let device = Path::new("/sys/block").join(device.file_name().unwrap());
+        let backing = fs::read_to_string(device.join("loop/backing_file"));
+        let is_ours = backing.is_ok_and(|file| Path::new(&file).starts_with(&runtime));
+        assert!(!is_ours, "round {round}: {} is taken still", device.display());
+    }
+    fs::remove_file(bench.path("going")).unwrap();
+    let said = String::from_utf8(looks.wait_with_output().unwrap().stdout).unwrap();
+    assert!(said.trim().parse::<usize>().unwrap() >= ROUNDS, "{said}");
+}
+
 #[test]
 fn what_is_wrong_is_said_by_start_and_leaves_nothing() {
     let Some(bench) = bench() else { return };
