@@ -23,8 +23,8 @@ use crate::catalogue;
 #[cfg(test)]
 use crate::kernel::check_kernel_name;
 use crate::kernel::{
-    CLOCK, CONFIG, Kernel, PARTS, POWER_OFF, RANDOM, REGISTERS, USUAL_KERNEL, has_linux, hash_of,
-    origin, origin_beside, said_of,
+    BUILD_IDENTITY, CLOCK, CONFIG, Kernel, PARTS, POWER_OFF, RANDOM, REGISTERS, USUAL_KERNEL,
+    has_linux, hash_of, origin, origin_beside, said_of,
 };
 
 /// Where Debian's package of the source lies.
@@ -269,7 +269,11 @@ struct Compilation<'a> {
 impl Compilation<'_> {
     fn make(&mut self, words: &[&OsStr], mut line: impl FnMut(&str)) -> Result<(), Error> {
         let mut make = Command::new("make");
-        make.arg("-C").arg(self.tree).args(["ARCH=um", "LC_ALL=C"]).args(words);
+        make.arg("-C")
+            .arg(self.tree)
+            .args(["ARCH=um", "LC_ALL=C"])
+            .args(BUILD_IDENTITY)
+            .args(words);
         let log = &mut self.log;
         run(&mut make, self.go_on, |text| {
             // A log that cannot be written is no reason to build nothing.
