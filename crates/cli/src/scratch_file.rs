@@ -151,10 +151,7 @@ fn page(place: u64) -> impl Iterator<Item = u8> {
 }
 
 /// Writes all of it, so that the file system has nothing to note when it is written again.
-fn write_over(
-    file: &dyn Device,
-    (reactor, deadline): (&Reactor, Time),
-) -> Result<(), Failure> {
+fn write_over(file: &dyn Device, (reactor, deadline): (&Reactor, Time)) -> Result<(), Failure> {
     let mut channel = Blocking::open(file, reactor)?;
     for part in 0..file.info().size_bytes / PART_BYTES {
         if reactor.now() >= deadline {

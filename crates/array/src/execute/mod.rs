@@ -105,7 +105,7 @@ impl ArrayChannel {
         })
     }
 
-    /// The same for a sync action, whose requests are nobody's to give way to.
+    /// The same for a sync action: no other gives way to its requests.
     pub(crate) fn for_sync(mut self) -> ArrayChannel {
         self.is_hosts = false;
         self
