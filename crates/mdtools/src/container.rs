@@ -59,7 +59,7 @@ pub(crate) fn header(
 /// of a pull test, hundreds of times, and what a guess costs is nothing that a power cut shows.
 ///
 /// # Errors
-/// As [`header`], and what kept it from being written.
+/// A cost out of bounds, an empty passphrase, and what kept the header from being written.
 pub fn make_stand_in_container(
     device: &dyn Device,
     passphrase: &[u8],
