@@ -91,7 +91,7 @@ fn lay(
     let kept = file.try_clone().map_err(|error| Failure::from_io(path.display(), &error))?;
     let options = FileOptions { direct: Direct::Yes, ..FileOptions::default() };
     let device: Arc<dyn Device> = Arc::new(FileDevice::new(file, path, &options)?);
-    write_over(&*device, clock).map_err(|error| error.at(path.display()))?;
+    write_over(&*device, path, clock)?;
     Ok((device, longest(extents(&kept, path)?)))
 }
 
@@ -151,11 +151,15 @@ fn page(place: u64) -> impl Iterator<Item = u8> {
 }
 
 /// Writes all of it, so that the file system has nothing to note when it is written again.
-fn write_over(file: &dyn Device, (reactor, deadline): (&Reactor, Time)) -> Result<(), Failure> {
+fn write_over(
+    file: &dyn Device,
+    path: &Path,
+    (reactor, deadline): (&Reactor, Time),
+) -> Result<(), Failure> {
     let mut channel = Blocking::open(file, reactor)?;
     for part in 0..file.info().size_bytes / PART_BYTES {
         if reactor.now() >= deadline {
-            return Err(Failure::failed(catalogue::SCRATCH_FILE_LATE));
+            return Err(Failure::failed(catalogue::SCRATCH_FILE_LATE).at(path.display()));
         }
         let pages = (0..PART_BYTES / PAGE_BYTES).map(|page| part * PART_BYTES + page * PAGE_BYTES);
         let bytes: Vec<u8> = pages.flat_map(page).collect();
