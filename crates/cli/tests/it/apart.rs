@@ -240,6 +240,10 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
+/// nbdkit 1.32 ends with a failed assertion where one thread of a connection still sends while
+/// another has found its client gone; with one thread a connection this cannot be.
+const ONE_THREAD: &str = "--threads=1";
+
 /// "The second is refused or fenced by events, never both", with members behind sockets of this
 /// machine: refused, after a kill, and after one that was stopped goes on.
 #[test]
@@ -254,7 +258,7 @@ fn a_second_server_is_refused_and_follows_when_the_first_is_gone() {
     for path in &members {
         let socket = path.with_extension("socket");
         let mut nbdkit = Command::new("nbdkit");
-        nbdkit.args(["--foreground", "--unix"]).arg(&socket).arg("file").arg(path);
+        nbdkit.args([ONE_THREAD, "--foreground", "--unix"]).arg(&socket).arg("file").arg(path);
         servers.0.push(nbdkit.spawn().unwrap());
         until("nbdkit", || socket.exists());
         texts.push(format!("nbd+unix:///?socket={}", socket.display()));
@@ -377,6 +381,7 @@ fn a_server_that_is_cut_off_writes_nothing_when_it_is_back() {
             "exec",
             &networks.names[0],
             "nbdkit",
+            ONE_THREAD,
             "--foreground",
             "--port",
             &port,
