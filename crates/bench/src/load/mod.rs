@@ -328,6 +328,27 @@ impl Content for UnverifiedContent {
     fn lost(&mut self, _: &Access) {}
 }
 
+/// As [`UnverifiedContent`], but that writes carry zeros, of which memory below keeps no copy.
+pub struct ZeroContent;
+
+impl Content for ZeroContent {
+    const VERIFIES: bool = false;
+
+    fn prepare(&mut self, _: u32, buffer: &mut BufMut) {
+        for slice in buffer.slices_mut() {
+            slice.fill(0);
+        }
+    }
+
+    fn fill(&mut self, _: &Access, _: &mut [u8]) {}
+
+    fn check(&mut self, _: &Access, _: &[u8]) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn lost(&mut self, _: &Access) {}
+}
+
 /// How long and how hard to load a device.
 #[derive(Clone, Debug)]
 pub struct Load {

@@ -265,6 +265,8 @@ words::catalogue! {
     USED_OF_TARGET: "used: the target has {bytes} bytes", "used: 対象は {bytes} バイトです";
     NO_ROOM_IN_STREAMS: "sizes, streams: {streams} streams in {used} bytes have no room for a request of {longest}",
         "sizes, streams: {used} バイトに {streams} 本の流れでは、{longest} バイトの要求が入りません";
+    ZEROS_UNVERIFIED: "zeros name no place that could be compared: verify = \"off\" goes with them",
+        "ゼロは位置を示さないため比較できません。verify = \"off\" と一緒に指定してください";
     FOR_CLOSED_LOOP: "it is for a closed loop, and rate asks for an open one",
         "応答を待つ負荷のためのものですが、rate は応答を待たない負荷を指定します";
     PULL_MAKES_DRIVES: "the test makes drives of its own, on this machine: run it from a plan, or by hand with `raidloom pull`",

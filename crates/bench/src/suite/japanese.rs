@@ -311,6 +311,10 @@ const MEANINGS: &[(&str, &str)] = &[
         "応答に関わらず毎秒出す要求の数。0 なら代わりに depth 件を常に出します。",
     ),
     (
+        "What is written where nothing is compared (verify = off): random bytes, or zeros, of which drives in memory and in guests keep no copy. Drives that compress take zeros for nothing.",
+        "何も照合しないとき(verify = off)に書き込む内容。乱数、またはゼロ。メモリー上やゲストのドライブはゼロの写しを持ちません。圧縮するドライブではゼロの書き込みに時間がかかりません。",
+    ),
+    (
         "How long each of them waits between an answer and its next request.",
         "応答から次の要求までの、それぞれの待ち時間。",
     ),

@@ -83,7 +83,7 @@ type Said = [(&'static str, Value)];
 const MIB: u64 = 1 << 20;
 
 /// What a suite refuses when it is to run: of settings together, and of its target.
-static ON_DEVICES: [(&Suite, &Said, &str); 17] = [
+static ON_DEVICES: [(&Suite, &Said, &str); 18] = [
     (&bonnie::SUITE, &[], "works_on_files"),
     (&copy::SUITE, &[], "works_on_files"),
     (&pull::SUITE, &[], "pull_makes_drives"),
@@ -99,6 +99,7 @@ static ON_DEVICES: [(&Suite, &Said, &str); 17] = [
     (&depth::SUITE, &[("time", Value::Time(std::time::Duration::ZERO))], "point_without_time"),
     (&load::SUITE, &[("used", Value::Bytes(64 * MIB))], "used_of_target"),
     (&load::SUITE, &[("streams", Value::Count(4096))], "no_room_in_streams"),
+    (&load::SUITE, &[("content", Value::word("zeros"))], "zeros_unverified"),
     (&load::SUITE, &[("rate", Value::Count(100)), ("depth", Value::Count(7))], "for_closed_loop"),
     (&hdparm::SUITE, &[], "target_has_only"),
 ];

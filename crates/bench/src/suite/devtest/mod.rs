@@ -45,7 +45,7 @@ use crate::catalogue::A_FLUSH;
 use crate::known::{VerifiedContent, WriteLedger, joined};
 use crate::load::{
     self, Access, Content, Direction, Hooks, Load, Mixed, Mixture, Requests, Sample, Sequential,
-    Syncs, Uniform, UnverifiedContent,
+    Syncs, Uniform, UnverifiedContent, ZeroContent,
 };
 use crate::suite::catalogue;
 
@@ -323,6 +323,8 @@ pub struct Settings {
     pub syncs: Syncs,
     /// How long each of a load's outstanding requests waits before it goes on.
     pub think: Duration,
+    /// Whether zeros are written; nothing can be compared then.
+    pub writes_zeros: bool,
 }
 
 impl Default for Settings {
@@ -344,6 +346,7 @@ impl Default for Settings {
             used_bytes: None,
             syncs: Syncs::default(),
             think: Duration::ZERO,
+            writes_zeros: false,
         }
     }
 }
@@ -465,9 +468,14 @@ pub fn prepare(
     } else {
         read_places(info, tests, settings)
     };
-    let mut content = VerifiedContent::new(&mut prepared.known, false);
     let what = (Direction::Write, ranges, info.block_bytes);
-    let written = steps::cover((device, reactor), what, &mut content, hooks);
+    let written = match settings.writes_zeros {
+        true => steps::cover((device, reactor), what, &mut ZeroContent, hooks),
+        false => {
+            let mut content = VerifiedContent::new(&mut prepared.known, false);
+            steps::cover((device, reactor), what, &mut content, hooks)
+        }
+    };
     let flushed = written.and_then(|sample| steps::flush(device, reactor, A_FLUSH).map(|_| sample));
     prepared.written_bytes =
         flushed.map_err(|error| error.at(catalogue::PREPARING_DEVICE))?.write.bytes;
@@ -627,7 +635,10 @@ impl Running<'_> {
             if writes {
                 prepared.known.clear();
             }
-            self.rounds(u64::MAX, &mut UnverifiedContent, hooks)?
+            match self.settings.writes_zeros {
+                true => self.rounds(u64::MAX, &mut ZeroContent, hooks)?,
+                false => self.rounds(u64::MAX, &mut UnverifiedContent, hooks)?,
+            }
         } else {
             prepared.known.make_room();
             let writes_left = prepared.known.writes_left();

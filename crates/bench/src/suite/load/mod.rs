@@ -23,6 +23,7 @@ use super::rounds::{self, STEADY};
 use super::session::Session;
 use crate::load::{
     self, Direction, Hooks, Load, Mixture, Places, Sequential, Sizes, Syncs, UnverifiedContent,
+    ZeroContent,
 };
 use crate::suite::catalogue;
 
@@ -30,6 +31,9 @@ use crate::suite::catalogue;
 pub const NAME: &str = "load";
 /// Key of what is written before.
 const FILL: &str = "fill";
+/// Key of what writes carry.
+const CONTENT: &str = "content";
+const ZEROS: &str = "zeros";
 /// How it is written.
 const FILL_REQUEST: u32 = 1 << 20;
 const FILL_DEPTH: u32 = 8;
@@ -150,6 +154,15 @@ pub static SUITE: Suite = Suite {
         .only(Scope::Writing),
         STEADY,
         VERIFY,
+        Setting::new(
+            CONTENT,
+            Kind::Word(&["random", ZEROS]),
+            Value::word("random"),
+            "What is written where nothing is compared (verify = off): random bytes, or zeros, of \
+            which drives in memory and in guests keep no copy. Drives that compress take zeros for \
+            nothing.",
+        )
+        .only(Scope::Writing),
         Setting::new(
             "used",
             Kind::Bytes,
@@ -292,7 +305,11 @@ fn measure(
     let mixture = mixture(settings);
     let used_bytes = used_bytes(device, settings, &mixture)?;
     let phase = phase(settings);
-    fill(device, used_bytes, settings.bytes(FILL), session)?;
+    let writes_zeros = settings.text(CONTENT) == ZEROS;
+    if writes_zeros && settings.count("rate") == 0 && settings.text(VERIFY.name) != "off" {
+        return Err(invalid(catalogue::ZEROS_UNVERIFIED).at(CONTENT));
+    }
+    fill(device, used_bytes, (settings.bytes(FILL), writes_zeros), session)?;
     let test = Test::new(devtest::Kind::Load(mixture));
     if settings.count("rate") > 0 {
         // The other one asks this itself.
@@ -318,6 +335,7 @@ fn measure(
             fua_percent: u32::try_from(settings.count("fua")).expect("at most 100"),
         },
         think: settings.time("think"),
+        writes_zeros,
         ..devtest::Settings::default()
     };
     devtest::measure_all(device, &[(test, phase, own.clone())], &own, session)
@@ -327,7 +345,7 @@ fn measure(
 fn fill(
     device: &dyn Device,
     used_bytes: u64,
-    bytes: u64,
+    (bytes, are_zeros): (u64, bool),
     session: &Session<'_>,
 ) -> Result<(), Error> {
     if bytes == 0 || device.info().read_only {
@@ -339,10 +357,14 @@ fn fill(
     let length = u32::try_from(used_bytes).unwrap_or(FILL_REQUEST).min(FILL_REQUEST);
     let mut requests = Sequential::new(Direction::Write, 0, used_bytes, length);
     let amount = Load { depth: FILL_DEPTH, bytes: Some(bytes), ..Load::default() };
-    let (reactor, mut content) = (session.reactor, UnverifiedContent);
-    load::run(device, reactor, &amount, &mut requests, &mut content, &mut hooks)
-        .map(drop)
-        .map_err(|error| error.at(FILL))
+    let reactor = session.reactor;
+    let written = match are_zeros {
+        true => load::run(device, reactor, &amount, &mut requests, &mut ZeroContent, &mut hooks),
+        false => {
+            load::run(device, reactor, &amount, &mut requests, &mut UnverifiedContent, &mut hooks)
+        }
+    };
+    written.map(drop).map_err(|error| error.at(FILL))
 }
 
 fn open_loop(

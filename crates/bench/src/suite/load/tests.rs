@@ -50,6 +50,29 @@ fn seventy_reads_to_thirty_writes_with_sixteen_outstanding() {
     assert!((0.68..0.72).contains(&share), "{share}");
 }
 
+/// With zeros nothing else is written: neither before, nor by the load.
+#[test]
+fn zeros_are_all_that_is_written() {
+    let is_zero = |content: &'static str, fill: u64| {
+        let memory = Memory::new(8 << 20).delayed(|_| Duration::from_micros(100));
+        let change = [
+            ("read", Value::Count(50)),
+            ("verify", Value::word("off")),
+            ("content", Value::word(content)),
+            ("fill", Value::Bytes(fill)),
+        ];
+        measured(&memory, &change).expect("it runs");
+        let mut is_zero = false;
+        memory.change(|bytes| is_zero = bytes.iter().all(|byte| *byte == 0));
+        let log = memory.log();
+        assert!(log.iter().filter(|(name, ..)| *name == "write").count() > 100);
+        is_zero
+    };
+    for fill in [0, 8 << 20] {
+        assert!(is_zero("zeros", fill) && !is_zero("random", fill));
+    }
+}
+
 #[test]
 fn an_open_loop_keeps_the_rate_and_is_judged_by_its_latency() {
     let memory = Memory::new(4 << 20).delayed(|_| Duration::from_micros(100));
