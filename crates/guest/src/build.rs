@@ -765,6 +765,13 @@ kernelversion:
     }
 
     #[test]
+    fn file_systems_of_the_usual_kernel_are_those_of_its_configuration() {
+        let mounted = ["ext2", "ext3", "ext4", "xfs", "btrfs", "vfat", "udf", "ntfs3"];
+        assert!(mounted.iter().all(|kind| Kernel::usual_mounts(kind)));
+        assert!(!["f2fs", "exfat", "jfs", "nilfs2"].iter().any(|kind| Kernel::usual_mounts(kind)));
+    }
+
+    #[test]
     fn a_tree_of_ones_own_is_built_with_what_a_fragment_asks_for() {
         if lacks_tools() {
             return;

@@ -92,6 +92,15 @@ impl Kernel {
         Kernel::find_in(&Kernel::folder(name)?, name)
     }
 
+    /// Whether a usual kernel has the file system that `mount` calls so.
+    #[must_use]
+    pub fn usual_mounts(kind: &str) -> bool {
+        // What ext2 and ext3 are mounted by.
+        let driver = if kind.starts_with("ext") { "ext4" } else { kind };
+        let line = format!("CONFIG_{}_FS=y", driver.to_uppercase());
+        CONFIG.lines().any(|known| known == line)
+    }
+
     /// The kernel in a folder.
     ///
     /// # Errors

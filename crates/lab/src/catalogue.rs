@@ -153,6 +153,7 @@ words::catalogue! {
     MD_LAYOUT_EXPECTED: "layout {layout}: expected {expected}", "レイアウト {layout}: 指定できるのは {expected} です";
     PROGRAM_TO_MAKE: "there is no {program} here, and nothing was changed\n`apt-get install {package}` helps",
         "ここに {program} がありません。何も変更していません\n`apt-get install {package}` で入ります";
+    NOT_IN_GUESTS: "the kernel of guests does not have it", "ゲストのカーネルにありません";
     ONE_DRIVE_LEFT: "one drive is left, and that is no array", "ドライブが 1 台しか残らず、アレイになりません";
     WOULD_BE_MEASURED: "these would be measured: only models are asked here",
         "これらは実測になります。ここで使うのはモデルだけです";

@@ -66,7 +66,8 @@ pub(crate) struct ChooseArguments {
     #[arg(long, value_name = "TIME", conflicts_with = "from")]
     pub p99: Option<String>,
 
-    /// The file system that is to be on it; with --measure as root it is part of what is measured
+    /// The file system that is to be on it. It is part of the work with --measure as root, and of
+    /// models where guests have a kernel
     #[arg(long, value_name = "NAME", conflicts_with = "from")]
     pub file_system: Option<String>,
 
@@ -389,8 +390,7 @@ fn question(output: &Output, arguments: &ChooseArguments) -> Result<Question, Fa
         None => asked.survive(drives.all.len())?,
     };
     drop(asked);
-    let (file_system, file_system_is_run) =
-        file_system(output, arguments, (&drives, work.is_command()))?;
+    let (file_system, file_system_is_run) = file_system(output, arguments, (&drives, &work))?;
     let capacity_bytes =
         arguments.capacity.as_ref().map(|text| output.size("--capacity", text)).transpose()?;
     Ok(Question {
@@ -406,34 +406,35 @@ fn question(output: &Output, arguments: &ChooseArguments) -> Result<Question, Fa
     })
 }
 
-/// The file system that is to be on it, and whether it is part of what is measured. A command works
-/// in a folder, and takes one that is.
+/// The file system that is to be on it, and whether it is part of what is run. A command works in a
+/// folder, and takes one that is.
 fn file_system(
     output: &Output,
     arguments: &ChooseArguments,
-    (drives, is_command): (&Drives, bool),
+    (drives, work): (&Drives, &Work),
 ) -> Result<(Option<String>, bool), Failure> {
+    let is_command = work.is_command();
     let Some(name) =
         arguments.file_system.clone().or_else(|| is_command.then(|| FILE_SYSTEM.to_owned()))
     else {
         return Ok((None, false));
     };
     let kind = FileSystem::named(&name)?;
-    if is_command && drives.are_modelled() {
-        // A program works on models where a Linux has them.
-        return Ok((Some(name), true));
-    }
-    if !arguments.measure || drives.are_made() {
-        return match is_command {
-            true => Err(Failure::usage(catalogue::COMMAND_NEEDS_DRIVES)),
-            false => Ok((Some(name), false)),
-        };
-    }
-    match lab::choose::check_file_system(kind) {
+    let is_possible = match (drives.are_modelled(), arguments.measure && !drives.are_made()) {
+        // Without a kernel a command's answer has no speeds.
+        (true, _) if is_command => Ok(()),
+        // Requests of a recording were recorded below a file system.
+        (true, _) if work.recording.is_some() => return Ok((Some(name), false)),
+        (true, _) => lab::choose::check_file_system_in_guests(kind),
+        (false, true) => lab::choose::check_file_system(kind),
+        (false, false) if is_command => Err(Failure::usage(catalogue::COMMAND_NEEDS_DRIVES)),
+        (false, false) => return Ok((Some(name), false)),
+    };
+    match is_possible {
         Ok(()) => Ok((Some(name), true)),
         Err(why) if is_command => Err(why),
         Err(why) => {
-            output.note(&statement!(ARRAY_ALONE_MEASURED, why = why.text()));
+            output.note(&statement!(ARRAY_ALONE_RUN, why = why.text()));
             Ok((Some(name), false))
         }
     }

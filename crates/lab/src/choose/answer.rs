@@ -21,7 +21,7 @@ use words::statement;
 
 use super::candidates::Shape;
 use super::layout::{ChosenLayout, Member};
-use super::plan_text::{degraded_name, set_name};
+use super::plan_text::set_name;
 use super::power_cuts::power_cuts;
 use super::question::Question;
 use crate::catalogue;
@@ -106,7 +106,6 @@ impl Question {
             bitmap_was_run: self.runs_bitmaps(),
             same_chunks: same_chunks(&entries, pick),
             rivals,
-            degraded: self.degraded(run, overall, pick.shape),
             model_error: error,
             ..self.choice_not_run(pick.shape, facts, &layout, removed)
         };
@@ -256,16 +255,6 @@ impl Question {
             })
         };
         best.iter().filter_map(rival).take(RIVALS_MAX).collect()
-    }
-
-    /// How fast it is with a drive missing, beside the same whole; both of md's chunk.
-    fn degraded(&self, run: &Run, overall: &KindResult, shape: Shape) -> Option<f64> {
-        let chunk_bytes = shape.chunks()[0].map(|_| mdtools::CHUNK_BYTES);
-        let whole = self.configuration(run, shape, chunk_bytes)?;
-        let name = degraded_name(self, shape);
-        let has_name = |one: &&Configuration| one.settings.get("members") == Some(&name);
-        let degraded = run.plan.configurations.iter().find(has_name)?;
-        Some(overall.score(&degraded.id)?.ratio / overall.score(&whole.id)?.ratio)
     }
 
     fn rebuild(&self, shape: Shape, facts: &Layout) -> Option<Rebuild> {

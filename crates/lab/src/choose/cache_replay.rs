@@ -77,7 +77,7 @@ impl Question {
         let names =
             std::iter::once(NO_CACHE.to_owned()).chain(modes.iter().map(CacheWrites::to_string));
         let _ = writeln!(text, "cache = {}\n\n[baseline]\ncache = \"{NO_CACHE}\"", list(names));
-        let candidates = Candidates { kept: vec![shape], removed: Vec::new(), is_whole: true };
+        let candidates = Candidates { kept: vec![shape], removed: Vec::new() };
         self.put_workloads(&mut text, &candidates, &[]);
         self.put_trials(&mut text);
         crate::plan::resolve("the plan of the cache", &text, &[])

@@ -189,7 +189,6 @@ impl Question {
         let mut found = Candidates {
             kept: counts.flat_map(Shape::all).filter(has_spares).collect(),
             removed: Vec::new(),
-            is_whole: false,
         };
         let survive = self.survive;
         found.remove(self, |shape| {
@@ -268,8 +267,6 @@ fn drives(count: u32) -> Text {
 pub(super) struct Candidates {
     pub(super) kept: Vec<Shape>,
     pub(super) removed: Vec<RemovedLayout>,
-    /// Whether they are run with all of their drives alone, and not with one missing as well.
-    pub(super) is_whole: bool,
 }
 
 impl Candidates {

@@ -127,20 +127,6 @@ impl ChosenLayout {
         if has_superblocks { node.with("metadata", "1.2") } else { node }
     }
 
-    /// The same with the last of its drives gone.
-    #[must_use]
-    pub fn degraded(&self) -> Node {
-        match self.node(false) {
-            Node::Layer { name, options, mut children } => {
-                if let Some(last) = children.last_mut() {
-                    *last = Node::Missing;
-                }
-                Node::Layer { name, options, children }
-            }
-            node => node,
-        }
-    }
-
     /// The stack text, as every verb takes it: `raid10(chunk=512KiB, layout=n2, metadata=1.2, …)`.
     #[must_use]
     pub fn stack(&self) -> String {
@@ -275,10 +261,6 @@ mod tests {
             DRIVE2"
         );
         assert_eq!(mirror.md_commands(1 << 40, "/dev/md/tank", true)[1], "mkfs.ext4 /dev/md/tank");
-        assert_eq!(
-            layout(Level::Raid5, None, 1, 3).degraded().to_string(),
-            "raid5(chunk=512KiB, file:/d/0, file:/d/1, missing)"
-        );
     }
 
     #[test]

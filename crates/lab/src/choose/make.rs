@@ -327,6 +327,23 @@ pub fn check_file_system(kind: FileSystem) -> Result<(), Error> {
         return Err(Error::refused(catalogue::ROOT_MOUNTS_IT).at(kind.name));
     }
     kind.check_mountable()?;
+    check_maker(kind)
+}
+
+/// Whether a file system can be part of the work in guests: their kernel is there and has it, and
+/// so is its maker.
+///
+/// # Errors
+/// What is missing.
+pub fn check_file_system_in_guests(kind: FileSystem) -> Result<(), Error> {
+    guest::Kernel::find(guest::USUAL_KERNEL)?;
+    if !guest::Kernel::usual_mounts(kind.kind()) {
+        return Err(Error::refused(catalogue::NOT_IN_GUESTS).at(kind.name));
+    }
+    check_maker(kind)
+}
+
+fn check_maker(kind: FileSystem) -> Result<(), Error> {
     match system::program(kind.maker()) {
         Some(_) => Ok(()),
         None => Err(Error::refused(statement!(

@@ -36,7 +36,10 @@ use crate::run::{json, read_file};
 pub use drives::{Budget, Drive, Drives, price_of};
 pub use erasure::ErasedDrive;
 pub use layout::{ChosenLayout, Member, Order};
-pub use make::{MadeArray, MakeRequest, MakingStep, check_file_system, missing_folders};
+pub use make::{
+    MadeArray, MakeRequest, MakingStep, check_file_system, check_file_system_in_guests,
+    missing_folders,
+};
 pub use question::Question;
 pub use what_if::{ChangedChoice, WorkChange};
 pub use work::{RecordedWork, Work};

@@ -104,7 +104,7 @@ impl Question {
         }
         self.put_layout(&mut text, "[baseline]", &drawn_name(self, pick.0, 1), pick);
         let kept = all().map(|(shape, _)| *shape).collect();
-        let candidates = Candidates { kept, removed: Vec::new(), is_whole: true };
+        let candidates = Candidates { kept, removed: Vec::new() };
         let share = self.share_of(FEW_REQUESTS).map(|percent| ("share", percent));
         self.put_workloads(&mut text, &candidates, share.as_slice());
         // A set is one draw already.

@@ -7,7 +7,6 @@ use toml::Value;
 use words::statement;
 
 use super::candidates::{Candidates, Shape};
-use super::layout::Member;
 use super::question::Question;
 use crate::catalogue;
 use crate::plan::ResolvedPlan;
@@ -23,13 +22,6 @@ pub(super) fn set_name(question: &Question, shape: Shape) -> String {
 
 /// The set of all drives.
 const ALL: &str = "drives";
-
-/// The set that is one shape with a drive missing.
-pub(super) fn degraded_name(question: &Question, shape: Shape) -> String {
-    let layout = question.layout(shape, Some(mdtools::CHUNK_BYTES));
-    let order = layout.md_layout().map_or_else(String::new, |order| format!("-{order}"));
-    format!("{}{order}-of-{}-degraded", layout.level_name(), shape.members)
-}
 
 pub(super) fn quoted(text: &str) -> String {
     Value::String(text.to_owned()).to_string()
@@ -127,8 +119,7 @@ impl Question {
             write!(text, "\n[trials]\nblocks = {blocks}\nseed = 42\n\n[report]\nmargin = \"3%\"\n");
     }
 
-    /// The sets of members: all drives, fewer where a shape leaves some out, and shapes with a
-    /// drive missing.
+    /// The sets of members: all drives, and fewer where a shape leaves some out.
     fn put_members(&self, text: &mut String, candidates: &Candidates) {
         let all = self.drives.all.len();
         let mut counts: Vec<usize> = candidates.kept.iter().map(|shape| shape.members).collect();
@@ -142,31 +133,6 @@ impl Question {
             };
             let _ = writeln!(text, "\n[members.{name}]\n{}", self.members(count));
         }
-        for shape in self.degradable(candidates) {
-            let mut layout = self.layout(shape, shape.chunks()[0].map(|_| mdtools::CHUNK_BYTES));
-            for (place, member) in layout.members.iter_mut().enumerate() {
-                if let Some(model) = &self.drives.all[place].model {
-                    *member = Member::Model(model.clone());
-                }
-            }
-            let _ = writeln!(
-                text,
-                "\n# A drive is missing: what is left of the speed.\n[members.{}]\nstacks = {}",
-                degraded_name(self, shape),
-                list(std::iter::once(layout.degraded().to_string()))
-            );
-        }
-    }
-
-    /// The shapes that are run with a drive missing as well. These have no superblocks, whose
-    /// writes are a large part of a short command's time: of a command nothing is said of it.
-    pub(super) fn degradable(&self, candidates: &Candidates) -> Vec<Shape> {
-        let is_run = self.drives.are_modelled()
-            && !self.is_in_guests()
-            && self.survive > 0
-            && !candidates.is_whole;
-        let all = candidates.kept.iter().copied();
-        all.filter(|shape| is_run && shape.losses() > 0 && shape.spares == 0).collect()
     }
 
     pub(super) fn members(&self, count: usize) -> String {
@@ -250,13 +216,6 @@ impl Question {
             }
             text.push_str(&self.file_system_lines());
         }
-        for shape in self.degradable(candidates) {
-            let _ = write!(
-                text,
-                "\n[[add]]\nmembers = {}\nlevel = \"single\"\n",
-                quoted(&degraded_name(self, shape))
-            );
-        }
     }
 
     /// Whether redundant layouts are run with the write-intent bitmap with which they are made. In
@@ -275,51 +234,66 @@ impl Question {
     }
 
     /// The file that stands for the device where a file system is worked in: a fourth of the
-    /// smallest layout's space, and no more than a visit can write in half a minute.
+    /// smallest layout's space, and no more than a visit can write in half a minute, or a guest in a
+    /// second.
     fn file_bytes(&self, candidates: &Candidates) -> u64 {
         let usable = candidates.kept.iter().map(|shape| self.facts(*shape, None).usable_bytes);
         let single = self.drives.all.first().map(|drive| drive.size_bytes);
         let least = usable.chain(single).min().unwrap_or_default();
-        (least / 4).min(FILE_BYTES_MAX) & !(MEBIBYTE - 1)
+        let most = if self.is_in_guests() { GUEST_FILE_BYTES_MAX } else { FILE_BYTES_MAX };
+        (least / 4).min(most) & !(MEBIBYTE - 1)
     }
 
-    /// The work, as long as the medium needs to be past its caches.
+    /// How long a load lasts, for the medium to be past its caches.
+    fn load_time(&self) -> &'static [(&'static str, &'static str)] {
+        const DISKS: &[(&str, &str)] = &[("time", "10s"), ("ramp", "5s"), ("verify", "off")];
+        // What a guest moves, its processor moves.
+        const IN_GUESTS: &[(&str, &str)] = &[("time", "2s"), ("ramp", "2s"), ("verify", "off")];
+        const FLASH: &[(&str, &str)] = &[("time", "60ms"), ("ramp", "30ms"), ("verify", "off")];
+        match (self.drives.are_modelled(), self.drives.any_rotates()) {
+            (false, _) if self.drives.are_made() => &[("time", "200ms")],
+            (false, _) => &[("time", "5s")],
+            (true, true) if self.is_in_guests() => IN_GUESTS,
+            (true, true) => DISKS,
+            (true, false) => FLASH,
+        }
+    }
+
+    /// A load's settings, as far as its profile does not say them.
+    fn complete_load(&self, load: &mut toml::Table, candidates: &Candidates) {
+        let text = |text: &str| Value::String(text.to_owned());
+        let is_open = load.get("rate").and_then(Value::as_integer).is_some_and(|rate| rate > 0);
+        // An open loop knows none but the time.
+        let times = self.load_time().iter().filter(|(key, _)| !is_open || *key == "time");
+        for (key, value) in times {
+            load.entry(*key).or_insert_with(|| text(value));
+        }
+        if !self.file_system_is_run {
+            return;
+        }
+        let size = text(&block::size_text(self.file_bytes(candidates)));
+        let size = load.entry("size").or_insert(size).clone();
+        // All of it is written before: for places of a file that never were, no drive answers.
+        load.entry(if is_open { "fill" } else { "prepare" }).or_insert(size);
+        let is_compared = load.get("verify").is_some_and(|how| how.as_str() != Some("off"));
+        if self.is_in_guests() && !is_compared {
+            // Each guest would keep all of it in memory.
+            load.entry("content").or_insert_with(|| text("zeros"));
+        }
+    }
+
+    /// The work.
     pub(super) fn put_workloads(
         &self,
         text: &mut String,
         candidates: &Candidates,
         settings: &[(&str, u64)],
     ) {
-        let time: &[(&str, Value)] = &if !self.drives.are_modelled() {
-            match self.drives.are_made() {
-                true => vec![("time", Value::String("200ms".to_owned()))],
-                false => vec![("time", Value::String("5s".to_owned()))],
-            }
-        } else if self.drives.any_rotates() {
-            vec![
-                ("time", Value::String("10s".to_owned())),
-                ("ramp", Value::String("5s".to_owned())),
-                ("verify", Value::String("off".to_owned())),
-            ]
-        } else {
-            vec![
-                ("time", Value::String("60ms".to_owned())),
-                ("ramp", Value::String("30ms".to_owned())),
-                ("verify", Value::String("off".to_owned())),
-            ]
-        };
         for workload in &self.work.workloads {
             let mut workload = workload.clone();
             let suite = workload.entry("suite").or_insert_with(|| Value::String("load".to_owned()));
-            let is_load = suite.as_str() == Some("load");
-            if is_load {
-                for (key, value) in time {
-                    workload.entry(*key).or_insert_with(|| value.clone());
-                }
-            }
-            if is_load && self.file_system_is_run {
-                let size = Value::String(block::size_text(self.file_bytes(candidates)));
-                workload.entry("size").or_insert(size);
+            if suite.as_str() == Some("load") {
+                self.complete_load(&mut workload, candidates);
             }
             for (key, value) in settings {
                 workload.insert((*key).to_owned(), Value::Integer(value.cast_signed()));
@@ -335,6 +309,8 @@ const MEBIBYTE: u64 = 1 << 20;
 const GUEST: &str = "place = \"guest\"\ndisk_size = \"16GiB\"\n";
 /// A disk of 150 MB/s writes it in half a minute.
 const FILE_BYTES_MAX: u64 = 4 << 30;
+/// Several times what the drives' caches hold, or writing over it would never leave them.
+const GUEST_FILE_BYTES_MAX: u64 = 2 << 30;
 /// In the model the same trials come out the same; two blocks are two draws of the random places.
 const BLOCKS_MODELLED: u32 = 2;
 /// The same requests again say nothing new.
@@ -385,8 +361,22 @@ mod tests {
                 assert_eq!(policy, is_redundant.then_some("bitmap"), "{one:?}");
                 assert_eq!(one.baseline == one.id, one.settings["level"] == "single");
             }
-            assert!(text.contains(&format!("size = \"{size}\"")), "{text}");
+            for key in ["size", "prepare"] {
+                assert!(text.contains(&format!("{key} = \"{size}\"")), "{text}");
+            }
         }
+        // An open loop prepares nothing by itself, and has no ramp.
+        let workloads = vec!["name = \"queries\"\nrate = 100".parse().unwrap()];
+        let open = Work { workloads, ..work };
+        let (text, _) = question(folder.path(), 64 << 20, open.clone()).plan().unwrap();
+        assert!(text.contains("fill = \"16MiB\"") && !text.contains("prepare = "), "{text}");
+        let words = ["2", "x", "st340015a"].map(str::to_owned);
+        let drives = Drives::read(&words, false).unwrap();
+        let own = question(folder.path(), 64 << 20, open);
+        let modelled = Question { drives, file_system_is_run: false, ..own };
+        let (text, _) = modelled.plan().unwrap();
+        assert!(text.contains("time = ") && !text.contains("verify = "), "{text}");
+        assert!(!text.contains("ramp = "), "{text}");
         let command = Work::of_command("cp -r /etc {dir}").unwrap();
         let (text, resolved) = question(folder.path(), 64 << 20, command).plan().unwrap();
         assert!(!text.contains("size = ") && !text.contains("time = "), "{text}");

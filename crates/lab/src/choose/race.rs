@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   1 of 100 ──> at least half as fast as the best, 48 at most ──> 10 of 100 ──> at least 80 %, 12 at most ──> all of it
-//!                and the best of each scheme, and md's chunk of what is left     the same
+//!                and the best of each scheme                                     the same
 //! ```
 //!
 //! Where more than so many are fast enough, those go on that are faster, and of what is about as
@@ -19,7 +19,7 @@ use results::choice::{Choice, Condition, RemovedLayout, Scheme};
 
 use super::ChosenLayout;
 use super::answer::{AS_FAST, of_all_work};
-use super::candidates::{Candidates, Shape};
+use super::candidates::Shape;
 use super::question::Question;
 use super::scratch_run::passing_run;
 
@@ -80,15 +80,6 @@ impl Round {
         for (place, runner) in runners.iter().enumerate() {
             let mut like = runners.iter().filter(|other| runner.is_like(other));
             goes_on[place] |= like.all(|other| other.score <= runner.score);
-        }
-        // With md's chunk it is run with a drive missing as well.
-        let shapes: Vec<Shape> = (0..runners.len())
-            .filter(|place| goes_on[*place])
-            .map(|place| runners[place].shape)
-            .collect();
-        for (place, runner) in runners.iter().enumerate() {
-            let is_of_md = runner.chunk_bytes == Some(mdtools::CHUNK_BYTES);
-            goes_on[place] |= is_of_md && shapes.contains(&runner.shape);
         }
         goes_on
     }
@@ -151,7 +142,7 @@ impl Question {
         settings: &[(&str, u64)],
         stop: &AtomicBool,
     ) -> Result<Vec<Runner>, Error> {
-        let candidates = Candidates { is_whole: true, ..self.candidates()? };
+        let candidates = self.candidates()?;
         let (_, resolved) = self.plan_of(&candidates, settings)?;
         let run = passing_run(&resolved, stop)?;
         let analysis = analyse(&run);
@@ -244,11 +235,6 @@ mod tests {
             for scheme in SCHEMES {
                 assert!(left.iter().any(|runner| runner.shape.scheme == scheme), "seed {seed}");
             }
-            let is_of_md = |runner: &Runner| runner.chunk_bytes == Some(mdtools::CHUNK_BYTES);
-            for runner in &left {
-                let own = left.iter().filter(|other| other.shape == runner.shape);
-                assert!(own.into_iter().any(is_of_md), "seed {seed}");
-            }
         }
     }
 
@@ -263,9 +249,8 @@ mod tests {
                 for (runner, goes_on) in all.iter().zip(round.survivors(&all, preference)) {
                     let own = all.iter().filter(|other| other.shape == runner.shape);
                     let best_of_shape = own.map(|other| other.score).fold(0.0, f64::max);
-                    let expected = runner.score >= best_of_shape
-                        || runner.score >= round.least * best
-                        || runner.chunk_bytes == Some(mdtools::CHUNK_BYTES);
+                    let expected =
+                        runner.score >= best_of_shape || runner.score >= round.least * best;
                     if all.len() <= round.most || runner.score < round.least * best {
                         assert_eq!(goes_on, expected, "seed {seed}");
                     }

@@ -583,6 +583,10 @@ const GUEST_COPY_SECONDS_PER_BYTE: f64 = 5e-8;
 /// Processor time of a guest for each other row, and for each byte of its test file.
 const GUEST_ROW_SECONDS: f64 = 0.1;
 const GUEST_ROW_SECONDS_PER_BYTE: f64 = 1.2e-8;
+/// Processor time of a guest for each byte that a load writes before, and for each second of its
+/// modelled disks.
+const GUEST_LOAD_SECONDS_PER_BYTE: f64 = 6e-10;
+const GUEST_LOAD_SECONDS_PER_SECOND: f64 = 0.3;
 /// How long a modelled trial takes on this clock, when nothing is known yet.
 const MODELLED_TRIAL: Duration = Duration::from_millis(5);
 /// A rate at which preparing is assumed to write, in bytes/s, when nothing is known yet.
@@ -661,6 +665,13 @@ pub(crate) fn guest_processor_seconds(plan: &Plan, workload: &Workload, cell: &C
         }
         suite::crystal::NAME => {
             GUEST_ROW_SECONDS + settings.bytes("size") as f64 * GUEST_ROW_SECONDS_PER_BYTE
+        }
+        suite::load::NAME => {
+            let seconds = settings.time("time") + settings.time("ramp");
+            let written = (suite.prepared_bytes)(&settings, None) as f64;
+            GUEST_ROW_SECONDS
+                + written * GUEST_LOAD_SECONDS_PER_BYTE
+                + seconds.as_secs_f64() * GUEST_LOAD_SECONDS_PER_SECOND
         }
         _ => GUEST_ROW_SECONDS,
     };
