@@ -318,7 +318,8 @@ impl Search<'_> {
             GroupMember::Array(_) => None,
         };
         let superblock = &group.candidates[0].superblock;
-        if superblock.reshape().is_some() {
+        // A superblock that is not believed may name any number of members.
+        if superblock.reshape().is_some() || superblock.raid_disks as usize > MEMBERS_MAX {
             return None;
         }
         let mut members: Vec<Option<MemberSource>> =
@@ -453,10 +454,12 @@ impl Search<'_> {
 /// What a superblock tells of an array.
 fn limits_of(superblock: &Superblock, known: &SearchLimits) -> SearchLimits {
     let chunk_bytes = u64::from(superblock.chunk_sectors) * SECTOR_BYTES;
+    // One that is not believed may have its data beyond all bytes: then nothing is known of them.
+    let data_offset_bytes = superblock.data_offset_sectors.checked_mul(SECTOR_BYTES);
     SearchLimits {
         levels: vec![superblock.level],
         chunks_bytes: Some(chunk_bytes).filter(|bytes| *bytes > 0).into_iter().collect(),
-        data_offsets_bytes: vec![superblock.data_offset_sectors * SECTOR_BYTES],
+        data_offsets_bytes: data_offset_bytes.into_iter().collect(),
         seed: known.seed,
     }
 }
@@ -657,7 +660,7 @@ fn take_stale(assembly: &mut Assembly, candidates: &[Candidate], losses: &mut Ve
         |index: &usize| assembly.undecided.iter().any(|(_, candidate)| candidate == index);
     let mut stale: Vec<usize> = (0..candidates.len())
         .filter(|index| shape(&candidates[*index].superblock) == shape(&newest))
-        .filter(|index| !is_undecided(index))
+        .filter(|index| !is_undecided(index) && has_its_data(&candidates[*index]))
         .collect();
     stale.sort_by_key(|index| std::cmp::Reverse(candidates[*index].superblock.events));
     for index in stale {
@@ -675,6 +678,14 @@ fn take_stale(assembly: &mut Assembly, candidates: &[Candidate], losses: &mut Ve
         let (events, seconds) = behind(&newest, own);
         losses.push(RescueLoss::Stale { source: candidates[index].name.clone(), events, seconds });
     }
+}
+
+/// Whether what a superblock calls its data is on the member: one that was left out may say
+/// anything.
+fn has_its_data(candidate: &Candidate) -> bool {
+    let own = &candidate.superblock;
+    let end = own.data_offset_sectors.checked_add(own.data_size_sectors);
+    end.is_some_and(|end| end <= candidate.size_sectors)
 }
 
 fn behind(newest: &Superblock, own: &Superblock) -> (u64, u64) {

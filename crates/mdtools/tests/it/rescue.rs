@@ -525,6 +525,28 @@ const SETS: &[Row] = &[
         Files,
     ),
     (
+        "a number of members that no array has",
+        raid5,
+        |set| (0..3).for_each(|member| set.edit(member, |own| own.raid_disks = u32::MAX)),
+        Refused("raid_disks"),
+    ),
+    (
+        "data beyond all bytes",
+        raid5,
+        |set| (0..3).for_each(|member| set.edit(member, |own| own.data_offset_sectors = 1 << 60)),
+        Warned(by_content),
+    ),
+    (
+        "a stale member with its data beyond all bytes, one missing",
+        raid5,
+        |set| {
+            set.age(1, 5);
+            set.edit(1, |own| own.data_offset_sectors = 1 << 60);
+            set.lose(0);
+        },
+        Warned(by_content),
+    ),
+    (
         "spares alone",
         raid5,
         |set| {
