@@ -8,6 +8,7 @@
 //! With the feature `metadata_csum` descriptors and inodes carry checksums that count their own
 //! number: each tells its place.
 
+use std::iter::successors;
 use std::rc::Rc;
 
 use super::{Landmark, Sector, Verdict, has, le, spread, there_if};
@@ -33,6 +34,12 @@ const EXTENT_MAGIC: u64 = 0xf30a;
 const DESCRIPTOR_SECTORS_MAX: u64 = 64;
 const TABLE_SECTORS_MAX: u64 = 1000;
 const TABLES_SECTORS_MAX: u64 = 2000;
+/// And how many copies of the superblock.
+const BACKUPS_MAX: usize = 256;
+/// Inodes have numbers of 32 bits, and no file system ends where addresses do: what says so is
+/// none.
+const INODES_MAX: u64 = 1 << 32;
+const SIZE_MAX_BYTES: u64 = 1 << 60;
 
 struct Volume {
     base: u64,
@@ -85,12 +92,15 @@ impl Volume {
             meta_groups: incompat & INCOMPAT_META_GROUPS != 0,
             sparse2: le::<4>(sector, 0x5c) & COMPAT_SPARSE_SUPER2 != 0,
         };
+        let size_bytes = volume.blocks.checked_mul(volume.block_bytes);
         let sane = volume.blocks > 0
+            && size_bytes.is_some_and(|bytes| bytes <= SIZE_MAX_BYTES)
             && volume.group_blocks > 0
             && volume.group_inodes > 0
             && volume.first_block <= 1
             && matches!(volume.inode_bytes, 128 | 256 | 512)
-            && matches!(volume.descriptor_bytes, 32 | 64 | 128);
+            && matches!(volume.descriptor_bytes, 32 | 64 | 128)
+            && volume.groups() <= INODES_MAX / volume.group_inodes;
         sane.then_some(volume)
     }
 
@@ -102,15 +112,22 @@ impl Volume {
         (block < self.blocks).then(|| self.base + block * self.block_bytes)
     }
 
-    fn has_backup(&self, group: u64) -> bool {
-        let is_power = |base: u64| {
-            let mut power = base;
-            while power < group {
-                power = power.saturating_mul(base);
-            }
-            power == group
-        };
-        !self.sparse2 && (!self.sparse || group == 1 || is_power(3) || is_power(5) || is_power(7))
+    /// The groups with a copy of the superblock. They are not looked for among all groups: of these
+    /// a damaged superblock has as many as it likes.
+    fn backups(&self) -> Vec<u64> {
+        let groups = self.groups();
+        if self.sparse2 {
+            return Vec::new();
+        }
+        if !self.sparse {
+            return (1..groups).take(BACKUPS_MAX).collect();
+        }
+        let powers = |base: u64| successors(Some(base), move |power| power.checked_mul(base));
+        let of_base = |base| powers(base).take_while(|power| *power < groups);
+        let mut backups: Vec<u64> = [3, 5, 7].into_iter().flat_map(of_base).collect();
+        backups.extend((groups > 1).then_some(1));
+        backups.sort_unstable();
+        backups
     }
 }
 
@@ -131,7 +148,7 @@ pub(super) fn opening(base: u64) -> Landmark {
         };
         let volume = Rc::new(volume);
         let mut more = descriptors(&volume);
-        for group in (1..volume.groups()).filter(|group| volume.has_backup(*group)).take(256) {
+        for group in volume.backups() {
             let block = volume.first_block + group * volume.group_blocks;
             let Some(address) = volume.address(block) else { continue };
             let uuid = volume.uuid;
@@ -283,5 +300,52 @@ fn inodes(volume: &Rc<Volume>, first: u64, sector: &Sector) -> Verdict {
         0 if (first..first + 512 / volume.inode_bytes).contains(&ROOT_INODE) => Verdict::Missing,
         0 => Verdict::Nothing,
         _ => Verdict::There(more),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The superblock of a file system of so many blocks of 1 KiB, in groups of so many.
+    fn superblock(blocks: u64, group_blocks: u32, group_inodes: u32) -> Sector {
+        let mut sector = [0; 512];
+        let mut put = |at: usize, bytes: &[u8]| sector[at..at + bytes.len()].copy_from_slice(bytes);
+        put(0x04, &(blocks as u32).to_le_bytes());
+        put(0x14, &1_u32.to_le_bytes());
+        put(0x20, &group_blocks.to_le_bytes());
+        put(0x28, &group_inodes.to_le_bytes());
+        put(0x38, &(MAGIC as u16).to_le_bytes());
+        put(0x60, &(INCOMPAT_64BIT as u32).to_le_bytes());
+        put(0x64, &(READ_ONLY_SPARSE_SUPER as u32).to_le_bytes());
+        put(0xfe, &[64, 0]);
+        put(0x150, &((blocks >> 32) as u32).to_le_bytes());
+        sector
+    }
+
+    #[test]
+    fn backups_are_where_powers_are() {
+        let volume = Volume::read(0, &superblock(1000 * 8192, 8192, 2048)).expect("a volume");
+        assert_eq!(volume.groups(), 1000);
+        assert_eq!(volume.backups(), [1, 3, 5, 7, 9, 25, 27, 49, 81, 125, 243, 343, 625, 729]);
+        let dense = Volume { sparse: false, ..volume };
+        assert_eq!(dense.backups(), (1..=256).collect::<Vec<u64>>());
+        assert!(Volume { sparse2: true, ..dense }.backups().is_empty());
+        let small = Volume::read(0, &superblock(8192, 8192, 2048)).expect("a volume");
+        assert!(small.backups().is_empty());
+    }
+
+    #[test]
+    fn groups_without_number_are_not_counted_and_lead_past_no_address() {
+        for (blocks, group_blocks, group_inodes) in
+            [(u64::MAX, 1, 1), (1 << 53, 1, 1), (1 << 32, 1, 8), (1 << 50, u32::MAX, u32::MAX)]
+        {
+            let sector = superblock(blocks, group_blocks, group_inodes);
+            assert!(matches!(opening(0).check(&sector), Verdict::Nothing), "{blocks}");
+        }
+        let Verdict::There(more) = opening(0).check(&superblock(1 << 32, 1, 1)) else {
+            panic!("no volume");
+        };
+        assert!(more.len() < 1000, "{}", more.len());
     }
 }

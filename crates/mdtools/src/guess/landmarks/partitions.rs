@@ -25,9 +25,12 @@ fn gpt(block_bytes: u64) -> Landmark {
         if let Some(start) = entries.checked_mul(block_bytes).filter(|_| entry_bytes == 128) {
             let sectors = (count * entry_bytes).div_ceil(512);
             let check = move |sector: &Sector| gpt_entries(block_bytes, sector);
-            more.extend((0..sectors).map(|number| {
-                Landmark::new(catalogue::GPT_ENTRIES, start + number * 512, check).plausible()
-            }));
+            let addresses = (0..sectors).filter_map(|number| start.checked_add(number * 512));
+            more.extend(
+                addresses.map(|address| {
+                    Landmark::new(catalogue::GPT_ENTRIES, address, check).plausible()
+                }),
+            );
         }
         Verdict::There(more)
     })
@@ -106,4 +109,24 @@ pub(super) fn lvm(base: u64) -> Vec<Landmark> {
         })
     };
     (0..4).map(label).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_that_ends_past_all_addresses_has_the_entries_before() {
+        let mut sector = [0; 512];
+        let mut put = |at: usize, bytes: &[u8]| sector[at..at + bytes.len()].copy_from_slice(bytes);
+        put(0, b"EFI PART");
+        put(24, &1_u64.to_le_bytes());
+        put(72, &(u64::MAX / 512).to_le_bytes());
+        put(80, &128_u32.to_le_bytes());
+        put(84, &128_u32.to_le_bytes());
+        let Verdict::There(more) = gpt(512).check(&sector) else { panic!("no table") };
+        let entries: Vec<u64> =
+            more.iter().filter(|it| it.address > 0).map(|it| it.address).collect();
+        assert_eq!(entries, [u64::MAX - 511]);
+    }
 }
