@@ -9,12 +9,16 @@
 
 mod arrays;
 mod containers;
+mod drives;
+mod folder;
 
 use export::nbd::shape::Shape;
 use peak_alloc::PeakAlloc;
 
 pub use arrays::{Damaged, damaged, mend_log};
 pub use containers::{luks_container, vhdx_image};
+pub use drives::{Drives, drives};
+pub use folder::Folder;
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
@@ -27,15 +31,21 @@ const SMALL_BYTES: usize = 16 << 10;
 /// # Panics
 /// When it takes more.
 pub fn within<T>(input: &[u8], factor: usize, work: impl FnOnce() -> T) -> T {
+    within_bytes(factor * input.len() + SMALL_BYTES, input.len(), work)
+}
+
+/// Runs `work` on an input of so many bytes, which may take at most `allowed` bytes of memory.
+///
+/// # Panics
+/// When it takes more.
+pub fn within_bytes<T>(allowed: usize, input_bytes: usize, work: impl FnOnce() -> T) -> T {
     MEMORY.reset_peak_usage();
     let before = MEMORY.current_usage();
     let result = work();
     let taken = MEMORY.peak_usage().saturating_sub(before);
-    let allowed = factor * input.len() + SMALL_BYTES;
     assert!(
         taken <= allowed,
-        "{taken} bytes of memory for {} bytes of input; {allowed} are allowed",
-        input.len()
+        "{taken} bytes of memory for {input_bytes} bytes of input; {allowed} are allowed"
     );
     result
 }

@@ -20,6 +20,7 @@ use std::time::Instant;
 const TARGETS: &[&str] = &[
     "md_structures",
     "md_members",
+    "rescue",
     "image_tables",
     "luks_header",
     "nbd_handshake",

@@ -67,8 +67,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "fuzz",
         &[
-            "array", "block", "device", "export", "image", "luks", "nbd-wire", "reactor", "stack",
-            "testkit", "trace",
+            "array", "block", "device", "export", "host", "image", "luks", "mdtools", "nbd-wire",
+            "reactor", "stack", "testkit", "trace", "words",
         ],
     ),
     ("interop", &["array", "block", "export", "host", "mdtools", "stack", "testkit"]),
