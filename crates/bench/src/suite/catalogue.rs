@@ -64,14 +64,14 @@ words::catalogue! {
     NO_JSON_IN_OUTPUT: "there is no JSON in its output", "出力に JSON がありません";
     FIGURE_NO_NUMBER: "`{text}` is no number", "`{text}` は数値ではありません";
     ITS_OUTPUT: "{what}: its output", "{what}: 出力";
-    SAID_TOO_MUCH: "{what} said more than {most} MiB", "{what}の出力が {most} MiB を超えました";
+    SAID_TOO_MUCH: "{what} said more than {most} MiB", "{what}: 出力が {most} MiB を超えました";
     STARTING_SHELL: "{what}: starting sh", "{what}: sh の起動";
     STATUS: "status {code}", "ステータス {code}";
     SIGNAL: "signal {number}", "シグナル {number}";
-    PROGRAM_ENDED_WITH: "{what} ended with {how}{said}", "{what}が{how} で終了しました{said}";
+    PROGRAM_ENDED_WITH: "{what} ended with {how}{said}", "{what}: {how} で終了しました{said}";
     WAITING: "{what}: waiting", "{what}: 待機";
     TOOK_TOO_LONG: "{what} took longer than its time limit of {limit} (time_limit){said}",
-        "{what}が制限時間 {limit}(time_limit)を超えました{said}";
+        "{what}: 制限時間 {limit}(time_limit)を超えました{said}";
     A_PIPE: "a pipe", "パイプ";
     SYNCING: "syncing {path}", "{path} の同期";
 
