@@ -1,7 +1,4 @@
-//! Every layer, leaf and option there is, declared once: parsing, building and help read this
-//! table.
-
-use std::fmt;
+//! Every layer, leaf and option there is, declared once: parsing and building read this table.
 
 use array::{MEMBERS_MAX, Raid10Layout};
 
@@ -92,13 +89,6 @@ impl ValueKind {
             ValueKind::Ranges => messages::BYTE_RANGES,
         };
         said.into()
-    }
-}
-
-impl fmt::Display for ValueKind {
-    /// In English, beside the table's help.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text().english())
     }
 }
 
@@ -867,28 +857,4 @@ fn alternatives(words: &[&str]) -> Text {
         }
         _ => quoted.concat().into(),
     }
-}
-
-/// The whole table as text for a terminal: what `--help` of stack text shows.
-#[must_use]
-pub fn help() -> String {
-    let mut text = String::from("Layers: NAME(option=value, device, ...)\n");
-    let options = |text: &mut String, options: &[OptionRow]| {
-        for row in options {
-            *text += &format!(
-                "      {:<17} {}: {} (default {})\n",
-                row.name, row.takes, row.help, row.default
-            );
-        }
-    };
-    for row in LAYERS {
-        text += &format!("  {:<8} {}\n", row.name, row.help);
-        options(&mut text, row.options);
-    }
-    text += "Leaves: NAME:ADDRESS?option=value&option=value\n";
-    for row in LEAVES {
-        text += &format!("  {:<8} {} ({})\n", row.name, row.help, row.address);
-        options(&mut text, row.options);
-    }
-    text
 }

@@ -2,8 +2,8 @@
 
 use block::Node;
 use reactor::Random;
+use stack::parse;
 use stack::table::{LAYERS, LEAVES, OptionRow, ValueKind};
-use stack::{parse, table};
 
 #[test]
 fn reads_the_notation() {
@@ -165,19 +165,4 @@ fn wrong_texts_are_explained() {
 fn a_tower_of_layers_is_refused_before_it_falls() {
     let text = format!("{}ram:1MiB{}", "linear(".repeat(100_000), ")".repeat(100_000));
     assert!(parse(&text).expect_err("too deep").to_string().contains("at most 64 layers"));
-}
-
-#[test]
-fn help_names_everything() {
-    let help = table::help();
-    let names = LAYERS
-        .iter()
-        .flat_map(|row| row.options)
-        .chain(LEAVES.iter().flat_map(|row| row.options))
-        .map(|row| row.name);
-    for name in
-        names.chain(LAYERS.iter().map(|row| row.name)).chain(LEAVES.iter().map(|row| row.name))
-    {
-        assert!(help.contains(&format!("  {name} ")), "{name} is missing in\n{help}");
-    }
 }
