@@ -89,7 +89,7 @@ pub(crate) fn fit_device(
     let measured = probe::measure(&*measured_device, &reactor, left, range);
     let measured = measured.map_err(|error| match error {
         MeasureError::Failed(error) => Failure::from(error).at(device),
-        other => Failure::failed(Text::verbatim(&other).at(device.to_string())).because(other),
+        other => Failure::failed(Text::from(&other).at(device.to_string())).because(other),
     })?;
     host::files::write_named(&kept, measured.to_csv().as_bytes())?;
     output.progress(&say!(SAMPLES_IN, count = measured.all.len(), file = kept.display()));

@@ -45,7 +45,7 @@ pub(crate) fn fit_links(output: &Output, drives: &[String]) -> Result<(), Failur
     let all: Vec<&dyn Device> = devices.iter().map(|device| &**device).collect();
     let share = probe::measure_links(&all, &reactor).map_err(|error| match error {
         MeasureError::Failed(error) => Failure::from(error),
-        other => Failure::failed(Text::verbatim(&other)).because(other),
+        other => Failure::failed(&other).because(other),
     })?;
     match output.json {
         true => output.document(&document(drives, &share)),

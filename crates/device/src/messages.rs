@@ -69,11 +69,15 @@ words::catalogue! {
     HUNG: "the device hung and came back without this request",
         "デバイスが停止し、この要求なしで復帰しました";
     VANISHED: "the device has vanished", "デバイスがなくなりました";
+    WRITES_UNDER_WAY: "fault: {count} writes of before the crash are under way; poll their channels to the end",
+        "fault: クラッシュ前の書き込みが {count} 件残っています。そのチャネルを最後までポーリングしてください";
     NO_POWER: "the device has no power", "デバイスの電源が切れています";
     LOST_POWER: "the device lost power since this channel was opened; open it again",
         "このチャネルを開いた後にデバイスの電源が切れました。開き直してください";
-    MEETS_BAD_BLOCK: "meets a bad block", "不良ブロックに当たりました";
-    FAILS_AS_PLANNED: "fails as planned", "指定どおりに失敗しました";
+    MEETS_BAD_BLOCK: "{op}{place} meets a bad block", "{op}{place}: 不良ブロックに当たりました";
+    FAILS_AS_PLANNED: "{op}{place} fails as planned", "{op}{place}: 指定どおりに失敗しました";
+    OF_BYTES_AT: " of {length} bytes at {offset}", "(位置 {offset} から {length} バイト)";
+    OUTSIDE_FILE: "only the file's range may be written", "書き込めるのはファイルの範囲だけです";
     FLUSH_FAILED: "an earlier flush failed, so writes may be lost; open the device again",
         "前のフラッシュが失敗し、書き込みが失われた可能性があります。デバイスを開き直してください";
 

@@ -16,6 +16,8 @@ use block::{
     Request, Support,
 };
 
+use crate::messages;
+
 /// A device whose writes go to a file that lies on it.
 pub struct ThroughFile {
     info: Info,
@@ -94,8 +96,8 @@ impl Channel for ThroughChannel {
             }
             Op::Flush => self.file.submit(request),
             _ => {
-                let text = "only the file's range may be written";
-                self.refused.push(request.complete(Err(Error::new(ErrorKind::Refused, text))));
+                let error = Error::new(ErrorKind::Refused, messages::OUTSIDE_FILE);
+                self.refused.push(request.complete(Err(error)));
             }
         }
     }

@@ -343,10 +343,7 @@ impl FaultControl {
     pub fn power_on(&self) -> Result<(), Error> {
         let mut state = self.shared.state();
         if state.changes_below > 0 {
-            let text = format!(
-                "fault: {} writes of before the crash are under way; poll their channels to the end",
-                state.changes_below
-            );
+            let text = statement!(messages::WRITES_UNDER_WAY, count = state.changes_below);
             return Err(Error::new(ErrorKind::Busy, text));
         }
         state.power = Power::On;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use block::{Blocking, Buf, BufMut, Error, ErrorKind, Info, Op};
 use reactor::{Random, Ringer};
-use words::Text;
+use words::{Text, statement};
 
 use super::{BadRange, CrashPolicy, CrashReport, FaultCounts, FaultOptions};
 use crate::messages;
@@ -177,14 +177,14 @@ impl FaultState {
             if matches!(op, Op::Flush) {
                 self.flush_failed = true;
             }
-            let place = op.range().map_or(String::new(), |(offset, length)| {
-                format!(" of {length} bytes at {offset}")
+            let place = op.range().map_or_else(Text::default, |(offset, length)| {
+                statement!(messages::OF_BYTES_AT, length = length, offset = offset)
             });
             let why =
                 if unreadable { messages::MEETS_BAD_BLOCK } else { messages::FAILS_AS_PLANNED };
             return Verdict::Fail(Error::new(
                 ErrorKind::Media,
-                Text::from(op.name()).and(place).and(" ").and(why),
+                statement!(why, op = op.name(), place = place),
             ));
         }
         if self.flush_failed

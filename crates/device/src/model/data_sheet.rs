@@ -11,12 +11,12 @@
 
 use serde::Deserialize;
 
-use words::Message;
+use words::{Message, statement};
 
 use super::flash_sheet::{self, FlashSheet};
 use super::messages;
 use super::parameters::{DestageRule, DiskFacts, DiskParameters, Hold, LinkParameters, Parameters};
-use super::quantity::{ModelError, Origin, Quantity, on_one_line, refuse};
+use super::quantity::{ModelError, Origin, Quantity, on_one_line, other_unit, refuse};
 
 /// What a drive is where drives are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -286,11 +286,30 @@ pub(super) fn needed<'a>(
     unit: &str,
 ) -> Result<&'a Quantity<f64>, ModelError> {
     let Some(quantity) = quantity else {
-        return Err(ModelError::new(format!(
-            "{name} is missing: a model from a data sheet needs it (in \"{unit}\")"
-        )));
+        let text = statement!(messages::SHEET_LACKS, name = name, unit = unit);
+        return Err(ModelError::new(text));
     };
     checked(name, quantity, unit)
+}
+
+/// What a sheet must state, and between what it lies.
+pub(super) fn within<'a>(
+    name: &str,
+    quantity: Option<&'a Quantity<f64>>,
+    unit: &str,
+    [from, to]: [f64; 2],
+) -> Result<&'a Quantity<f64>, ModelError> {
+    let quantity = needed(name, quantity, unit)?;
+    let text = statement!(
+        messages::NOT_WITHIN,
+        name = name,
+        value = quantity.value,
+        unit = unit,
+        from = from,
+        to = to
+    );
+    refuse(!(from..=to).contains(&quantity.value), text)?;
+    Ok(quantity)
 }
 
 pub(super) fn checked<'a>(
@@ -299,16 +318,11 @@ pub(super) fn checked<'a>(
     unit: &str,
 ) -> Result<&'a Quantity<f64>, ModelError> {
     if quantity.unit != unit {
-        return Err(ModelError::new(format!(
-            "{name} has the unit \"{}\": it must be given in \"{unit}\"",
-            quantity.unit
-        )));
+        return Err(other_unit(name, &quantity.unit, unit));
     }
     if !quantity.value.is_finite() || quantity.value <= 0.0 {
-        return Err(ModelError::new(format!(
-            "{name} is {}: it must be a number above 0",
-            quantity.value
-        )));
+        let text = statement!(messages::NOT_ABOVE_ZERO, name = name, value = quantity.value);
+        return Err(ModelError::new(text));
     }
     Ok(quantity)
 }
@@ -342,11 +356,7 @@ pub(super) fn parse(text: &str) -> Result<Parameters, ModelError> {
     let parameters = match (spinning, flash) {
         (Some(sheet), None) => of_hard_disk(name, title, &sheet)?,
         (None, Some(sheet)) => of_flash(name, title, &sheet)?,
-        _ => {
-            return Err(ModelError::new(
-                "a data sheet has one table, [hard_disk] or [flash]".to_owned(),
-            ));
-        }
+        _ => return Err(ModelError::new(messages::SHEET_TABLES)),
     };
     parameters.check()?;
     Ok(parameters)
@@ -419,19 +429,20 @@ fn arm(sheet: &DiskSheet, spindle: &Quantity<f64>, root_share: f64) -> Result<Ar
     let track = optional("hard_disk.track_seek", sheet.track_seek.as_ref(), "ms")?;
     let (usual, between) = usual_seek(sheet.form, spindle.value);
     let mean_ms = mean.map_or(usual, |mean| mean.value);
-    let below = |name: &str, value: f64, least: f64, what: &str| {
-        refuse(
-            value < least,
-            &format!(
-                "hard_disk.{name} is {value} ms: no arm moves in less than {what} of a turn, which \
-                takes {turn:.2} ms at {} rpm",
-                spindle.value
-            ),
-        )
+    let below = |name: &str, value: f64, least: f64, share: Message| {
+        let text = statement!(
+            messages::SEEK_TOO_SHORT,
+            name = name,
+            value = value,
+            share = share,
+            turn = format!("{turn:.2}"),
+            rpm = spindle.value
+        );
+        refuse(value < least, text)
     };
-    below("mean_seek", mean_ms, turn / 4.0, "a quarter")?;
+    below("mean_seek", mean_ms, turn / 4.0, messages::QUARTER)?;
     if let Some(track) = track {
-        below("track_seek", track.value, turn / 100.0, "a hundredth")?;
+        below("track_seek", track.value, turn / 100.0, messages::HUNDREDTH)?;
     }
     let base = track.map_or_else(
         || {
@@ -442,10 +453,7 @@ fn arm(sheet: &DiskSheet, spindle: &Quantity<f64>, root_share: f64) -> Result<Ar
     );
     refuse(
         base.value >= mean_ms,
-        &format!(
-            "hard_disk.track_seek is {} ms: it must be below the mean seek, {mean_ms} ms",
-            base.value
-        ),
+        statement!(messages::TRACK_SEEK_TOO_LONG, value = base.value, mean = mean_ms),
     )?;
     let root_of = |mean: f64| ((mean - base.value) / root_share).max(0.0);
     let root = match mean {
@@ -479,10 +487,12 @@ fn rates(sheet: &DiskSheet) -> Result<[Quantity<f64>; 2], ModelError> {
     let most = sheet.interface.rate();
     refuse(
         outer.value > most,
-        &format!(
-            "hard_disk.outer_rate is {} MB/s: {} moves at most {most}",
-            outer.value,
-            sheet.interface.name()
+        statement!(
+            messages::PAST_INTERFACE,
+            name = "hard_disk.outer_rate",
+            rate = outer.value,
+            interface = sheet.interface.name(),
+            most = most
         ),
     )?;
     let inner = optional("hard_disk.inner_rate", sheet.inner_rate.as_ref(), "MB/s")?;
@@ -490,10 +500,7 @@ fn rates(sheet: &DiskSheet) -> Result<[Quantity<f64>; 2], ModelError> {
         Some(inner) => {
             refuse(
                 inner.value > outer.value,
-                &format!(
-                    "hard_disk.inner_rate is {} MB/s: it must be at most the outer one, {}",
-                    inner.value, outer.value
-                ),
+                statement!(messages::INNER_RATE, inner = inner.value, outer = outer.value),
             )?;
             stated(inner, inner.value * 1e6, "bytes/s")
         }
@@ -520,16 +527,8 @@ fn write_window(cache: f64) -> [Quantity<u64>; 2] {
 }
 
 fn hard_disk(sheet: &DiskSheet) -> Result<DiskParameters, ModelError> {
-    let capacity = needed("hard_disk.capacity", sheet.capacity.as_ref(), "GB")?;
-    refuse(
-        !(1.0..=1e6).contains(&capacity.value),
-        &format!("hard_disk.capacity is {} GB: it must be 1 to 1000000", capacity.value),
-    )?;
-    let spindle = needed("hard_disk.spindle", sheet.spindle.as_ref(), "rpm")?;
-    refuse(
-        !(3000.0..=20_000.0).contains(&spindle.value),
-        &format!("hard_disk.spindle is {} rpm: it must be 3000 to 20000", spindle.value),
-    )?;
+    let capacity = within("hard_disk.capacity", sheet.capacity.as_ref(), "GB", [1.0, 1e6])?;
+    let spindle = within("hard_disk.spindle", sheet.spindle.as_ref(), "rpm", [3e3, 2e4])?;
     let cache = needed("hard_disk.cache", sheet.cache.as_ref(), "MB")?;
     let [outer, inner] = rates(sheet)?;
     let arm = arm(sheet, spindle, mean_root(outer.value, inner.value))?;

@@ -28,7 +28,10 @@ use block::{
 };
 use reactor::{Signal, Slots, Source, TimerAction};
 
+use words::statement;
+
 use super::machine::Machine;
+use super::messages;
 use super::notes::MediaNote;
 use super::parameters::{LinkParameters, Parameters};
 use super::request::Operation;
@@ -235,10 +238,8 @@ impl ModelDevice {
         let mut by_name = links.by_name.lock().unwrap_or_else(PoisonError::into_inner);
         let (link, shared) = by_name.entry(name.clone()).or_insert_with(new_link);
         if !link.is_same_as(&parameters.link) {
-            let text = format!(
-                "{node}: the link \"{name}\" already stands for one with other values; name \
-                another with link=NAME"
-            );
+            let text =
+                statement!(messages::LINK_OF_OTHER_VALUES, node = node.to_string(), name = name);
             return Err(Error::new(ErrorKind::Invalid, text));
         }
         let shared = Arc::clone(shared);
@@ -333,7 +334,7 @@ impl ModelDevice {
     /// [`ErrorKind::Invalid`] for a disk that does not remember what that is.
     pub fn cut_power(&self, time: Time, survival: Survival, seed: u64) -> Result<PowerCut, Error> {
         let (Some(unflushed), Some(data)) = (&self.unflushed, &self.data) else {
-            let text = format!("{}: it does not remember what a power cut would lose", self.node);
+            let text = statement!(messages::REMEMBERS_NOTHING, node = self.node.to_string());
             return Err(Error::new(ErrorKind::Invalid, text));
         };
         let mut state = self.shared.lock();
@@ -376,10 +377,8 @@ impl Device for ModelDevice {
             Some(Clock::Virtual) if clock == Clock::Virtual => state.shift,
             Some(Clock::Wall) if clock == Clock::Wall => in_step,
             Some(_) => {
-                let text = format!(
-                    "{}: its link is in use on the other clock; close those channels first",
-                    self.node
-                );
+                let node = self.node.to_string();
+                let text = statement!(messages::LINK_ON_OTHER_CLOCK, node = node);
                 return Err(Error::new(ErrorKind::Busy, text));
             }
         };

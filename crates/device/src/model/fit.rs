@@ -33,7 +33,9 @@
 //! proportional to the rate.
 
 use serde::Deserialize;
+use words::{Message, statement};
 
+use super::messages;
 use super::parameters::{
     DiskFacts, DiskParameters, LinkParameters, ModelError, Origin, Parameters, Quantity,
 };
@@ -110,10 +112,9 @@ impl ChannelFacts {
         let left = |key: &str, bytes_per_second: f64, paid_ms: f64| {
             let penalty = bytes / bytes_per_second * 1e3 - paid_ms;
             if penalty < 0.0 {
-                return Err(ModelError::new(format!(
-                    "channel.{key} leaves {penalty:.3} ms for a change of drive: check \
-                    channel.command, link.bandwidth and the overheads"
-                )));
+                let penalty = format!("{penalty:.3}");
+                let text = statement!(messages::NO_CHANGE_LEFT, key = key, penalty = penalty);
+                return Err(ModelError::new(text));
             }
             Ok(penalty)
         };
@@ -339,8 +340,11 @@ fn number(line: usize, field: Option<&&str>, what: &str) -> Result<f64, ModelErr
     let text = field.copied().unwrap_or("");
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
-        _ => Err(ModelError::new(format!(
-            "line {line} of the table: {what} is \"{text}\", it must be a number above 0"
+        _ => Err(ModelError::new(statement!(
+            messages::TABLE_NO_NUMBER,
+            line = line,
+            what = what,
+            text = text
         ))),
     }
 }
@@ -373,9 +377,8 @@ impl DevtestTable {
                     .then_some((reads / (reads + writes), direction == "write"))
             });
             let Some((read_share, write)) = mix else {
-                return Err(ModelError::new(format!(
-                    "line {line} of the table: \"{name}\" is no test of devtest"
-                )));
+                let text = statement!(messages::TABLE_NO_TEST, line = line, name = name);
+                return Err(ModelError::new(text));
             };
             table.checks.push(CheckRow {
                 name: name.to_owned(),
@@ -471,7 +474,7 @@ impl BonnieRow {
         let header: Vec<&str> =
             text.lines().next().unwrap_or("").split(',').map(str::trim).collect();
         let Some((line, fields)) = fields(text).next() else {
-            return Err(ModelError::new("the table has no row".to_owned()));
+            return Err(ModelError::new(messages::TABLE_NO_ROW));
         };
         let column = |name: &str| {
             number(
@@ -552,9 +555,7 @@ impl BonnieRow {
 }
 
 fn missing_bonnie() -> ModelError {
-    ModelError::new(
-        "the facts have no table [bonnie]: how it was run is needed to read its figures".to_owned(),
-    )
+    ModelError::new(messages::FACTS_NO_BONNIE)
 }
 
 /// What one of bonnie++'s seeks costs the disk: writes, and operations in all. The rest is answered
@@ -593,8 +594,7 @@ fn needed<'a, T>(
     quantity: Option<&'a Quantity<T>>,
     name: &str,
 ) -> Result<&'a Quantity<T>, ModelError> {
-    quantity
-        .ok_or_else(|| ModelError::new(format!("the facts lack disk.{name}, which the fit needs")))
+    quantity.ok_or_else(|| ModelError::new(statement!(messages::FACTS_LACK, name = name)))
 }
 
 /// To so many places after the point: what stands in the file is what was fitted with.
@@ -671,8 +671,8 @@ struct Rates {
 /// The rows of one drive, and what each stage makes of them.
 struct Rows<'a>(&'a [FitRow]);
 
-fn lacking(what: &str) -> ModelError {
-    ModelError::new(format!("the table lacks {what}"))
+fn lacking(what: Message) -> ModelError {
+    ModelError::new(statement!(messages::TABLE_LACKS, what = what))
 }
 
 impl Rows<'_> {
@@ -688,11 +688,12 @@ impl Rows<'_> {
         let fastest = rates.iter().copied().fold(0.0, f64::max);
         let bound: Vec<f64> =
             rates.into_iter().filter(|rate| *rate >= fastest * MEDIA_BOUND_SHARE).collect();
-        let place = if pattern == Pattern::SequentialAtStart { "at start" } else { "at end" };
+        let (place, reads) = match pattern {
+            Pattern::SequentialAtStart => ("at start", messages::READS_AT_START),
+            _ => ("at end", messages::READS_AT_END),
+        };
         let note = format!("stage 1: mean of the sequential reads {place} with large requests");
-        measured_by_rows(&bound, -3, "bytes/s", note).ok_or_else(|| {
-            lacking(&format!("sequential reads {place} with requests of at least 16384 bytes"))
-        })
+        measured_by_rows(&bound, -3, "bytes/s", note).ok_or_else(|| lacking(reads))
     }
 
     /// Stages 2 and 3: what the sequential rows that the media does not bound tell of interface and
@@ -715,8 +716,7 @@ impl Rows<'_> {
         let (small, larger): (Vec<&FitRow>, Vec<&FitRow>) =
             bound.iter().partition(|row| row.test.request_bytes == smallest);
         let small_times: Vec<f64> = small.iter().map(|row| row.request_nanoseconds()).collect();
-        let small_time = mean(&small_times)
-            .ok_or_else(|| lacking("sequential rows of small requests, which overhead bounds"))?;
+        let small_time = mean(&small_times).ok_or_else(|| lacking(messages::SMALL_ROWS))?;
         let slope = |row: &&FitRow| {
             (row.test.request_bytes - smallest) as f64 * 1e9
                 / (row.request_nanoseconds() - small_time)
@@ -753,7 +753,7 @@ impl Rows<'_> {
             overheads.len()
         );
         let overhead = measured_by_rows(&overheads, 1, "us", note)
-            .ok_or_else(|| lacking("sequential rows which overhead bounds"))?;
+            .ok_or_else(|| lacking(messages::OVERHEAD_ROWS))?;
         Ok((interface, overhead))
     }
 
@@ -789,14 +789,12 @@ impl Rows<'_> {
         let roots: Vec<f64> = self.select(Pattern::Random, false).map(root).collect();
         let note =
             format!("stage 4: mean over the {} random reads, with seek_base given", roots.len());
-        let quantity =
-            measured_by_rows(&roots, 3, "ms", note).ok_or_else(|| lacking("random reads"))?;
+        let quantity = measured_by_rows(&roots, 3, "ms", note)
+            .ok_or_else(|| lacking(messages::RANDOM_READS))?;
         let root = quantity.value;
         if root <= 0.0 {
-            let cause = "they are too fast for this revolution and seek_base; check their unit";
-            return Err(ModelError::new(format!(
-                "random reads leave {root:.3} ms for seek_root: {cause}"
-            )));
+            let text = statement!(messages::NO_SEEK_LEFT, root = format!("{root:.3}"));
+            return Err(ModelError::new(text));
         }
         Ok(quantity)
     }
@@ -809,7 +807,7 @@ impl Rows<'_> {
     ) -> Result<(Quantity<u64>, Quantity<f64>), ModelError> {
         let writes: Vec<&FitRow> = self.select(Pattern::Random, true).collect();
         if writes.is_empty() {
-            return Err(lacking("random writes"));
+            return Err(lacking(messages::RANDOM_WRITES));
         }
         // How much longer the model takes than the rows say, on the mean over their request sizes.
         let excess = |parameters: &Parameters| -> f64 {
@@ -906,9 +904,10 @@ pub fn fit_bonnie(row: &BonnieRow, facts: &KnownFacts) -> Result<Parameters, Mod
         + bonnie.seek_bytes.value as f64 * 1e3 / outer;
     let root = (operation_ms - rest_ms) / (8.0 / 15.0 * stroke.sqrt());
     if root <= 0.0 {
-        return Err(ModelError::new(format!(
-            "{} seeks a second leave {root:.3} ms for seek_root: check memory_share",
-            row.seeks
+        return Err(ModelError::new(statement!(
+            messages::NO_SEEK_LEFT_BY_BONNIE,
+            seeks = row.seeks,
+            root = format!("{root:.3}")
         )));
     }
     disk.seek_root = Some(measured(

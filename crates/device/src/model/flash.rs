@@ -1,6 +1,9 @@
 //! What a modelled SSD is made of, beside what every drive has (`disk.capacity`, overheads, link
 //! rates, buffer, queue).
 
+use words::statement;
+
+use super::messages;
 use super::quantity::{ModelError, Origin, ParameterRow, Quantity, refuse, row};
 
 /// The flash of an SSD and what looks after it.
@@ -119,20 +122,21 @@ impl FlashParameters {
         for (name, _, quantity) in self.quantities() {
             refuse(
                 !quantity.value.is_finite() || quantity.value < 0.0,
-                &format!("flash.{name} is {}: it must not be negative", quantity.value),
+                statement!(
+                    messages::NEGATIVE,
+                    name = format!("flash.{name}"),
+                    value = quantity.value
+                ),
             )?;
         }
         refuse(
             !(1.0..=4096.0).contains(&self.dies.value) || self.channels.value < 1.0,
-            "flash.dies must be 1 to 4096, and flash.channels at least 1",
+            messages::FLASH_DIES,
         )?;
         refuse(
             self.page.value < 512.0 || self.program_unit.value < self.page.value,
-            "flash.page must be at least 512 bytes, and flash.program_unit at least a page",
+            messages::FLASH_PAGE,
         )?;
-        refuse(
-            !(0.01..=4.0).contains(&self.spare.value),
-            "flash.spare is a share of the capacity: it must be 0.01 to 4",
-        )
+        refuse(!(0.01..=4.0).contains(&self.spare.value), messages::FLASH_SPARE)
     }
 }

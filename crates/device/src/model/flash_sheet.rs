@@ -1,9 +1,13 @@
 //! An SSD from a maker's data sheet: what is stated of it, and the rest by laws.
 
 use serde::Deserialize;
+use words::statement;
 
-use super::data_sheet::{Interface, capacity_bytes, checked, law, needed, optional, stated};
+use super::data_sheet::{
+    Interface, capacity_bytes, checked, law, needed, optional, stated, within,
+};
 use super::flash::FlashParameters;
+use super::messages;
 use super::parameters::{DestageRule, DiskParameters};
 use super::quantity::{ModelError, Origin, Quantity, refuse};
 
@@ -93,14 +97,17 @@ fn rate<'a>(
     name: &str,
     quantity: Option<&'a Quantity<f64>>,
 ) -> Result<&'a Quantity<f64>, ModelError> {
-    let quantity = needed(&format!("flash.{name}"), quantity, "MB/s")?;
+    let name = format!("flash.{name}");
+    let quantity = needed(&name, quantity, "MB/s")?;
     let most = sheet.interface.rate();
     refuse(
         quantity.value > most,
-        &format!(
-            "flash.{name} is {} MB/s: {} moves at most {most}",
-            quantity.value,
-            sheet.interface.name()
+        statement!(
+            messages::PAST_INTERFACE,
+            name = name,
+            rate = quantity.value,
+            interface = sheet.interface.name(),
+            most = most
         ),
     )?;
     Ok(quantity)
@@ -134,7 +141,12 @@ fn overhead(
     };
     refuse(
         alone.value < rest,
-        &format!("{name} is {} us: cells, controller and link alone take {rest:.1}", alone.value),
+        statement!(
+            messages::ALONE_TOO_SHORT,
+            name = name,
+            value = alone.value,
+            rest = format!("{rest:.1}")
+        ),
     )?;
     let from = stated(alone, alone.value - rest, "us");
     Ok(Quantity { note: format!("{}; less what is modelled of it", from.note), ..from })
@@ -144,11 +156,7 @@ fn overhead(
 pub(super) fn parameters(
     sheet: &FlashSheet,
 ) -> Result<(DiskParameters, FlashParameters), ModelError> {
-    let capacity = needed("flash.capacity", sheet.capacity.as_ref(), "GB")?;
-    refuse(
-        !(1.0..=1e6).contains(&capacity.value),
-        &format!("flash.capacity is {} GB: it must be 1 to 1000000", capacity.value),
-    )?;
+    let capacity = within("flash.capacity", sheet.capacity.as_ref(), "GB", [1.0, 1e6])?;
     let read_rate = rate(sheet, "read_rate", sheet.read_rate.as_ref())?;
     let write_rate = rate(sheet, "write_rate", sheet.write_rate.as_ref())?;
     let flash = flash(sheet, capacity, write_rate)?;
@@ -248,11 +256,7 @@ fn flash(
     let region = optional("flash.region", sheet.region.as_ref(), "GB")?;
     let after = match (region, &sheet.rate_after_region) {
         (_, None) => write_rate,
-        (None, Some(_)) => {
-            return Err(ModelError::new(
-                "flash.rate_after_region needs flash.region: after what?".to_owned(),
-            ));
-        }
+        (None, Some(_)) => return Err(ModelError::new(messages::AFTER_NO_REGION)),
         (Some(_), Some(after)) => checked("flash.rate_after_region", after, "MB/s")?,
     };
     let folding = optional("flash.rate_while_folding", sheet.rate_while_folding.as_ref(), "MB/s")?

@@ -138,9 +138,8 @@ macro_rules! parameter_table {
             /// When a parameter is still missing: its name.
             pub fn complete(self) -> Result<DiskParameters, ModelError> {
                 Ok(DiskParameters {
-                    $($required: self.$required.ok_or_else(|| ModelError::new(format!(
-                        "disk.{} is neither among the facts nor in what was measured: add it to \
-                        the facts", stringify!($required)
+                    $($required: self.$required.ok_or_else(|| ModelError::new(statement!(
+                        messages::NOT_AMONG_FACTS, name = stringify!($required)
                     )))?,)*
                     $($optional: self.$optional,)*
                 })
@@ -286,14 +285,10 @@ impl LinkParameters {
             check_quantity(&format!("link.{name}"), quantity, unit)?;
         }
         if self.bandwidth.value <= 0.0 {
-            return Err(ModelError::new(
-                "link.bandwidth is 0: nothing would ever cross the link".to_owned(),
-            ));
+            return Err(ModelError::new(messages::LINK_STANDS_STILL));
         }
         if self.name.is_empty() {
-            return Err(ModelError::new(
-                "link.name is empty: give the link a name, such as \"pci\"".to_owned(),
-            ));
+            return Err(ModelError::new(messages::LINK_NO_NAME));
         }
         Ok(())
     }
@@ -392,10 +387,7 @@ impl Parameters {
         check_blocks(disk)?;
         check_destage(disk)?;
         if let Some(from) = &disk.seek_linear_from {
-            refuse(
-                from.value <= 0.0 || from.value > 1.0,
-                "disk.seek_linear_from is a share of the stroke: above 0, at most 1",
-            )?;
+            refuse(from.value <= 0.0 || from.value > 1.0, messages::SEEK_LINEAR_SHARE)?;
         }
         Ok(())
     }
@@ -500,62 +492,48 @@ fn unknown(name: &str) -> ModelError {
     ModelError::new(statement!(messages::UNKNOWN_MODEL, name = name, hint = nearest))
 }
 
+fn above_zero(first: &str, second: &str) -> Text {
+    statement!(messages::RATES_ABOVE_ZERO, first = first, second = second)
+}
+
 fn check_sizes_and_rates(disk: &DiskParameters) -> Result<(), ModelError> {
     refuse(
         disk.capacity.value < 1 << 20 || !disk.capacity.value.is_multiple_of(512),
-        "disk.capacity must be a multiple of 512 bytes, at least 1 MiB",
+        statement!(messages::NO_MULTIPLE_OF_512, name = "disk.capacity", least = "1 MiB"),
     )?;
     refuse(
         disk.revolution.value == 0.0 && (disk.seek_root.value, disk.settle.value) != (0.0, 0.0),
-        "disk.revolution is 0, so nothing moves: disk.seek_root and disk.settle must be 0",
+        messages::DISK_STANDS_STILL,
     )?;
-    refuse(
-        disk.spindle_tolerance.value > 0.05,
-        "disk.spindle_tolerance is a share, such as 0.0005; it must be at most 0.05",
-    )?;
+    refuse(disk.spindle_tolerance.value > 0.05, messages::SPINDLE_SHARE)?;
     refuse(
         disk.rate_at_start.value <= 0.0 || disk.rate_at_end.value <= 0.0,
-        "disk.rate_at_start and disk.rate_at_end must be above 0 bytes/s",
+        above_zero("disk.rate_at_start", "disk.rate_at_end"),
     )?;
     refuse(
         disk.link_rate_read.value <= 0.0 || disk.link_rate_write.value <= 0.0,
-        "disk.link_rate_read and disk.link_rate_write must be above 0 bytes/s",
+        above_zero("disk.link_rate_read", "disk.link_rate_write"),
     )?;
     refuse(
         disk.cache_size.value < 64 << 10 || !disk.cache_size.value.is_multiple_of(512),
-        "disk.cache_size must be a multiple of 512 bytes, at least 64 KiB",
+        statement!(messages::NO_MULTIPLE_OF_512, name = "disk.cache_size", least = "64 KiB"),
     )?;
-    refuse(
-        disk.read_ahead_length.value > disk.cache_size.value,
-        "disk.read_ahead_length must fit into disk.cache_size",
-    )?;
-    refuse(
-        !disk.read_ahead_length.value.is_multiple_of(512),
-        "disk.read_ahead_length must be a multiple of 512 bytes",
-    )?;
-    refuse(
-        !(1..=4096).contains(&disk.write_window.value),
-        "disk.write_window must be 1 to 4096 extents",
-    )?;
-    refuse(
-        !(1..=256).contains(&disk.queue_depth.value),
-        "disk.queue_depth must be 1 to 256 requests",
-    )
+    refuse(disk.read_ahead_length.value > disk.cache_size.value, messages::READ_AHEAD_IN_CACHE)?;
+    refuse(!disk.read_ahead_length.value.is_multiple_of(512), messages::READ_AHEAD_MULTIPLE)?;
+    refuse(!(1..=4096).contains(&disk.write_window.value), messages::WRITE_WINDOW)?;
+    refuse(!(1..=256).contains(&disk.queue_depth.value), messages::QUEUE_DEPTH)
 }
 
 fn check_rate_knots(disk: &DiskParameters) -> Result<(), ModelError> {
     if let Some(knots) = &disk.rate_knots {
         let knots = &knots.value;
-        refuse(!(3..=8).contains(&knots.len()), "disk.rate_knots needs 3 to 8 knots")?;
+        refuse(!(3..=8).contains(&knots.len()), messages::KNOTS_COUNT)?;
         let ends = (knots[0][0], knots[knots.len() - 1][0]);
-        refuse(ends != (0.0, 1.0), "disk.rate_knots must begin at 0.0 and end at 1.0")?;
-        refuse(
-            !knots.windows(2).all(|pair| pair[0][0] < pair[1][0]),
-            "disk.rate_knots must be in rising order of their places",
-        )?;
+        refuse(ends != (0.0, 1.0), messages::KNOTS_ENDS)?;
+        refuse(!knots.windows(2).all(|pair| pair[0][0] < pair[1][0]), messages::KNOTS_ORDER)?;
         refuse(
             !knots.iter().all(|[_, rate]| rate.is_finite() && *rate > 0.0),
-            "disk.rate_knots: every rate must be above 0 bytes/s",
+            messages::KNOTS_RATES,
         )?;
     }
     Ok(())
@@ -569,27 +547,23 @@ fn check_blocks(disk: &DiskParameters) -> Result<(), ModelError> {
                 || !(512..=1 << 20).contains(&block.value)
                 || !disk.capacity.value.is_multiple_of(block.value)
                 || disk.cache_size.value < 2 * block.value,
-            "disk.physical_block must be a power of two from 512 bytes to 1 MiB that divides \
-            disk.capacity, and disk.cache_size must hold two",
+            messages::PHYSICAL_BLOCK,
         )?;
     }
     if let Some(page) = &disk.page {
         let block = disk.physical_block.as_ref().map_or(0, |block| block.value);
         refuse(
             !page.value.is_power_of_two() || !(512..=block).contains(&page.value),
-            "disk.page must be a power of two from 512 bytes to disk.physical_block",
+            messages::PAGE,
         )?;
     }
     if let Some(entries) = &disk.cache_entries {
-        refuse(
-            entries.value < disk.write_window.value,
-            "disk.cache_entries must be at least disk.write_window",
-        )?;
+        refuse(entries.value < disk.write_window.value, messages::CACHE_ENTRIES)?;
     }
     if let Some(limit) = &disk.command_limit {
         refuse(
             limit.value < 4096 || !limit.value.is_multiple_of(512),
-            "disk.command_limit must be a multiple of 512 bytes, at least 4096",
+            statement!(messages::NO_MULTIPLE_OF_512, name = "disk.command_limit", least = "4096"),
         )?;
     }
     if let Some(after) = &disk.verify_after {
@@ -598,8 +572,7 @@ fn check_blocks(disk: &DiskParameters) -> Result<(), ModelError> {
             after.value == 0
                 || !after.value.is_multiple_of(block)
                 || after.value > disk.cache_size.value,
-            "disk.verify_after must be a multiple of disk.physical_block (512 bytes without \
-            it) that fits into disk.cache_size",
+            messages::VERIFY_AFTER,
         )?;
     }
     Ok(())
@@ -607,21 +580,14 @@ fn check_blocks(disk: &DiskParameters) -> Result<(), ModelError> {
 
 fn check_destage(disk: &DiskParameters) -> Result<(), ModelError> {
     if disk.destage_rule.value != DestageRule::AtOnce {
-        refuse(
-            disk.destage_idle_after.is_none(),
-            "disk.destage_idle_after is missing: this disk.destage_rule needs it",
-        )?;
+        refuse(disk.destage_idle_after.is_none(), messages::NO_IDLE_AFTER)?;
     }
     if disk.destage_rule.value == DestageRule::AtWatermark {
         let fits = disk
             .destage_watermark
             .as_ref()
             .is_some_and(|mark| mark.value > 0.0 && mark.value <= 1.0);
-        refuse(
-            !fits,
-            "disk.destage_watermark is missing or not above 0 and at most 1: this \
-            disk.destage_rule needs it",
-        )?;
+        refuse(!fits, messages::NO_WATERMARK)?;
     }
     Ok(())
 }

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use serde::Deserialize;
-use words::Text;
+use words::{Message, Text, statement};
+
+use super::messages;
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -70,8 +72,8 @@ pub(super) trait Value: Clone {
     fn whole(self) -> Self {
         self
     }
-    /// What is wrong with it, if anything.
-    fn fault(&self) -> Option<&'static str> {
+    /// What is wrong with it, if anything: a message with its name and value.
+    fn fault(&self) -> Option<Message> {
         None
     }
 }
@@ -98,8 +100,8 @@ impl Value for f64 {
     fn whole(self) -> f64 {
         self.round()
     }
-    fn fault(&self) -> Option<&'static str> {
-        (!self.is_finite() || *self < 0.0).then_some("must be a number that is not negative")
+    fn fault(&self) -> Option<Message> {
+        (!self.is_finite() || *self < 0.0).then_some(messages::NO_AMOUNT)
     }
 }
 
@@ -167,21 +169,23 @@ impl fmt::Display for ModelError {
 
 impl std::error::Error for ModelError {}
 
+/// A figure in another unit than the one that is read.
+pub(super) fn other_unit(name: &str, given: &str, unit: &str) -> ModelError {
+    ModelError::new(statement!(messages::OTHER_UNIT, name = name, given = given, unit = unit))
+}
+
 pub(super) fn check_quantity<T: Value>(
     name: &str,
     quantity: &Quantity<T>,
     unit: &str,
 ) -> Result<(), ModelError> {
     if quantity.unit != unit {
-        return Err(ModelError::new(format!(
-            "{name} has the unit \"{}\": it must be given in \"{unit}\"",
-            quantity.unit
-        )));
+        return Err(other_unit(name, &quantity.unit, unit));
     }
     let within = quantity.interval.iter().flatten();
     for value in std::iter::once(&quantity.value).chain(within) {
         if let Some(fault) = value.fault() {
-            return Err(ModelError::new(format!("{name} is {}: it {fault}", value.text())));
+            return Err(ModelError::new(statement!(fault, name = name, value = value.text())));
         }
     }
     Ok(())
@@ -207,11 +211,11 @@ pub(super) fn on_one_line(text: &str, error: &toml::de::Error) -> ModelError {
         error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
     let message = error.message().lines().next().unwrap_or_default();
     ModelError::new(match line {
-        Some(line) => format!("line {line}: {message}"),
-        None => message.to_owned(),
+        Some(line) => statement!(messages::ON_LINE, line = line, message = message),
+        None => message.into(),
     })
 }
 
-pub(super) fn refuse(condition: bool, text: &str) -> Result<(), ModelError> {
-    if condition { Err(ModelError::new(text.to_owned())) } else { Ok(()) }
+pub(super) fn refuse(condition: bool, text: impl Into<Text>) -> Result<(), ModelError> {
+    if condition { Err(ModelError::new(text)) } else { Ok(()) }
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use block::{BufMut, Channel, Completion, Device, Error, Op, Reactor, Request, ReturnedBuffer};
 
+use super::super::messages;
 use super::super::parameters::Hold;
 use super::measure::{MIB, MeasureError, PATIENCE};
 
@@ -161,6 +162,8 @@ fn run(
         if reactor.now() >= late {
             return Err(MeasureError::Hangs { offset: drives[0].offset });
         }
-        reactor.wait(Some(late)).map_err(|error| Error::from_io("waiting for an answer", error))?;
+        reactor
+            .wait(Some(late))
+            .map_err(|error| Error::from_io(messages::WAITING_FOR_ANSWER, error))?;
     }
 }

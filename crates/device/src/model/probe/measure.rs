@@ -6,6 +6,9 @@ use std::time::Duration;
 
 use block::{BufMut, Channel, Completion, Device, Error, ErrorKind, Op, Reactor, Support, Time};
 
+use words::{Text, statement};
+
+use super::super::messages;
 use super::super::random::Random;
 use super::flash;
 use super::solve::{self, QUEUE_MAX, Rotation};
@@ -35,19 +38,24 @@ pub enum MeasureError {
     Small,
 }
 
-impl fmt::Display for MeasureError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            MeasureError::Failed(error) => write!(formatter, "{error}"),
-            MeasureError::Hangs { offset } => write!(
-                formatter,
-                "a request at byte {offset} had no answer for {} s: the drive hangs, or is asleep",
-                PATIENCE.as_secs()
-            ),
+impl From<&MeasureError> for Text {
+    fn from(error: &MeasureError) -> Text {
+        match error {
+            MeasureError::Failed(error) => error.text(),
+            MeasureError::Hangs { offset } => {
+                let seconds = PATIENCE.as_secs();
+                statement!(messages::DRIVE_HANGS, offset = *offset, seconds = seconds)
+            }
             MeasureError::Small => {
-                write!(formatter, "it is too small for a fit: at least {} MiB", SIZE_MIN / MIB)
+                statement!(messages::TOO_SMALL_FOR_FIT, least = SIZE_MIN / MIB)
             }
         }
+    }
+}
+
+impl fmt::Display for MeasureError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", Text::from(self))
     }
 }
 
@@ -160,7 +168,7 @@ impl Prober<'_> {
         while self.reactor.now() < end {
             self.reactor
                 .wait(Some(end))
-                .map_err(|error| Error::from_io("waiting for the next read", error))?;
+                .map_err(|error| Error::from_io(messages::WAITING_FOR_READ, error))?;
         }
         Ok(())
     }
@@ -210,8 +218,7 @@ impl Prober<'_> {
         if is_in {
             return Ok(());
         }
-        let text =
-            format!("a write of {bytes} bytes at byte {offset} lies outside the scratch range");
+        let text = statement!(messages::OUTSIDE_SCRATCH, bytes = bytes, offset = offset);
         Err(Error::new(ErrorKind::Refused, text).into())
     }
 
@@ -248,7 +255,7 @@ impl Prober<'_> {
             if left > 0 {
                 self.reactor
                     .wait(Some(late))
-                    .map_err(|error| Error::from_io("waiting for an answer", error))?;
+                    .map_err(|error| Error::from_io(messages::WAITING_FOR_ANSWER, error))?;
             }
         }
         Ok(())

@@ -43,6 +43,9 @@ pub use measure::{MeasureError, measure};
 pub use solve::{Check, FitFailure, MissingReason, NotFound, Solution};
 pub use writes::SCRATCH_MIN;
 
+use words::{Text, statement};
+
+use super::messages;
 use super::parameters::ModelError;
 
 /// A part of a page of flash, and a block of its map.
@@ -204,35 +207,36 @@ impl Samples {
     /// A line that is none: which.
     pub fn parse(text: &str) -> Result<Samples, ModelError> {
         let mut lines = text.lines().enumerate();
-        let wrong = |line: usize, what: &str| {
-            ModelError::new(format!("line {} of the samples: {what}", line + 1))
+        let wrong = |line: usize, what: Text| {
+            ModelError::new(statement!(messages::OF_SAMPLES, line = line + 1, what = what))
         };
         let size_bytes = lines
             .next()
             .and_then(|(_, line)| line.strip_prefix(FIRST_LINE)?.parse().ok())
-            .ok_or_else(|| wrong(0, "it does not begin with the size of a device"))?;
+            .ok_or_else(|| wrong(0, messages::SAMPLES_NO_SIZE.into()))?;
         if lines.next().map(|(_, line)| line) != Some(COLUMNS) {
-            return Err(wrong(1, &format!("expected {COLUMNS}")));
+            return Err(wrong(1, statement!(messages::SAMPLES_COLUMNS, columns = COLUMNS)));
         }
         let mut all = Vec::new();
         for (number, line) in lines {
             let fields: Vec<&str> = line.split(',').collect();
             let [name, figures @ ..] = &fields[..] else {
-                return Err(wrong(number, "it is empty"));
+                return Err(wrong(number, messages::SAMPLE_EMPTY.into()));
             };
             let figures: Vec<u64> = figures.iter().filter_map(|one| one.parse().ok()).collect();
             let probe = PROBES.iter().find(|(_, known)| known == name);
             let (Some((probe, _)), [series, offset, bytes, pause, begun, ended], 7) =
                 (probe, &figures[..], fields.len())
             else {
-                return Err(wrong(number, &format!("expected {COLUMNS}; the file may be cut off")));
+                let expected = statement!(messages::SAMPLE_COLUMNS, columns = COLUMNS);
+                return Err(wrong(number, expected));
             };
             let (offset, bytes, ended) = (*offset, *bytes, *ended);
             let is_within = offset.checked_add(bytes).is_some_and(|end| end <= size_bytes);
             if !is_within || bytes == 0 || ended < *begun {
-                return Err(wrong(number, "it lies beyond the device, or ends before it begins"));
+                return Err(wrong(number, messages::SAMPLE_BEYOND.into()));
             }
-            let series = u32::try_from(*series).map_err(|_| wrong(number, "series"))?;
+            let series = u32::try_from(*series).map_err(|_| wrong(number, "series".into()))?;
             let (pause, begun) = (*pause, *begun);
             all.push(Sample { probe: *probe, series, offset, bytes, pause, begun, ended });
         }
