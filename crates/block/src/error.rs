@@ -6,6 +6,7 @@ use std::io;
 use std::sync::Arc;
 
 use reactor::RingMissing;
+use reactor::plain_file::Unread;
 use rustix::io::Errno;
 use words::{Message, Text, statement};
 
@@ -156,12 +157,42 @@ pub fn io_text(error: &io::Error) -> Text {
         None => match error.get_ref() {
             None if error.kind() == io::ErrorKind::UnexpectedEof => catalogue::ENDS_EARLY.into(),
             // One of our own may be in it.
-            own => match own.and_then(|own| own.downcast_ref::<Text>()) {
-                Some(text) => text.clone(),
-                None => error.to_string().into(),
-            },
+            own => own.and_then(own_text).unwrap_or_else(|| error.to_string().into()),
         },
     }
+}
+
+/// What one of our own errors says.
+fn own_text(own: &(dyn StdError + Send + Sync + 'static)) -> Option<Text> {
+    if let Some(text) = own.downcast_ref::<Text>() {
+        return Some(text.clone());
+    }
+    if let Some(missing) = own.downcast_ref::<RingMissing>() {
+        return Some(ring_missing_text(*missing));
+    }
+    own.downcast_ref::<Unread>().map(|unread| match *unread {
+        Unread::NotPlain => catalogue::NOT_PLAIN.into(),
+        Unread::Link => catalogue::IS_LINK.into(),
+        Unread::TooLarge { most_bytes } => statement!(catalogue::TOO_LARGE, most = most_bytes),
+    })
+}
+
+/// What is said where the kernel gives no io_uring.
+#[must_use]
+pub fn ring_missing_text(missing: RingMissing) -> Text {
+    let answer = io::Error::from(missing.errno()).to_string();
+    statement!(catalogue::NO_RING, answer = answer, remedy = ring_remedy(missing))
+}
+
+/// What helps where the kernel gives no io_uring.
+#[must_use]
+pub fn ring_remedy(missing: RingMissing) -> Text {
+    let remedy = match missing.errno() {
+        Errno::MFILE | Errno::NFILE => catalogue::RAISE_FILES,
+        Errno::NOMEM => catalogue::RAISE_MEMORY,
+        _ => catalogue::ALLOW_RING,
+    };
+    remedy.into()
 }
 
 /// Which kind an error of the system is.
@@ -188,7 +219,7 @@ fn kind_of(error: &io::Error) -> ErrorKind {
 
 impl From<RingMissing> for Error {
     fn from(missing: RingMissing) -> Error {
-        Error::with_source(ErrorKind::Other, "", missing).retold(missing.to_string())
+        Error::with_source(ErrorKind::Other, "", missing).retold(ring_missing_text(missing))
     }
 }
 
@@ -220,5 +251,26 @@ impl fmt::Debug for Error {
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         self.0.source.as_deref().map(|source| source as _)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use words::{Language, in_language};
+
+    use super::*;
+
+    /// The reactor's own sentences are in English; ours are the same, and there are more.
+    #[test]
+    fn what_the_reactor_refuses_is_said_in_every_language() {
+        let rings = [Errno::PERM, Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOSYS]
+            .map(|errno| io::Error::from(RingMissing::from(errno)));
+        let files = [Unread::NotPlain, Unread::Link, Unread::TooLarge { most_bytes: 7 }];
+        for error in rings.into_iter().chain(files.map(io::Error::from)) {
+            let text = io_text(&error);
+            assert_eq!(text.english(), error.to_string());
+            let japanese = in_language(Language::Japanese, || text.to_string());
+            assert_ne!(japanese, text.english());
+        }
     }
 }

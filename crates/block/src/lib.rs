@@ -23,8 +23,10 @@ mod wait;
 
 use std::fmt;
 
+use words::{Message, statement};
+
 pub use adapter::{Blocking, ContractCheck, Counters, CountingDevice, EmulatingDevice, Traffic};
-pub use error::{Error, ErrorKind, io_text};
+pub use error::{Error, ErrorKind, io_text, ring_missing_text, ring_remedy};
 pub use extents::{Extent, Extents};
 pub use lease::Lease;
 pub use node::{Node, letter_of_byte, path_text, text_path};
@@ -167,12 +169,21 @@ impl Info {
         // Blocks are powers of two; this is checked for every request at every layer, and a
         // division would show.
         if length == 0 || (offset | length) & (block - 1) != 0 {
-            let text = format!("{length} bytes at {offset} are not whole blocks of {block} bytes");
+            let text = statement!(
+                catalogue::NOT_WHOLE_BLOCKS,
+                length = length,
+                offset = offset,
+                block = block
+            );
             return Err(Error::new(ErrorKind::Misaligned, text));
         }
         if offset.checked_add(length).is_none_or(|end| end > self.size_bytes) {
-            let text =
-                format!("{length} bytes at {offset} reach past the end at {}", self.size_bytes);
+            let text = statement!(
+                catalogue::PAST_END,
+                length = length,
+                offset = offset,
+                end = self.size_bytes
+            );
             return Err(Error::new(ErrorKind::OutOfRange, text));
         }
         Ok(())
@@ -189,13 +200,13 @@ impl Info {
         if let Some((offset, length)) = op.range() {
             self.check_range(offset, length)?;
             if op.carries_data() && length > u64::from(self.max_request_bytes) {
-                let text =
-                    format!("{length} bytes in one request; at most {}", self.max_request_bytes);
+                let most = self.max_request_bytes;
+                let text = statement!(catalogue::TOO_MUCH_AT_ONCE, length = length, most = most);
                 return Err(Error::new(ErrorKind::Invalid, text));
             }
         }
         if self.read_only && op.changes_data() {
-            return Err(Error::new(ErrorKind::ReadOnly, "the device is read-only"));
+            return Err(Error::new(ErrorKind::ReadOnly, catalogue::DEVICE_READ_ONLY));
         }
         let supported = match op {
             Op::Write { fua, .. } => !fua || self.fua != Support::None,
@@ -208,10 +219,8 @@ impl Info {
         if supported {
             Ok(())
         } else {
-            Err(Error::new(
-                ErrorKind::Unsupported,
-                format!("the device does not know {}", op.name()),
-            ))
+            let text = statement!(catalogue::NOT_KNOWN, op = op.message());
+            Err(Error::new(ErrorKind::Unsupported, text))
         }
     }
 }
@@ -280,17 +289,23 @@ impl Op {
         matches!(self, Op::Read { .. } | Op::Write { .. })
     }
 
-    /// The operation's name, for messages.
+    /// The operation's name, for those who read messages.
+    #[must_use]
+    pub fn message(&self) -> Message {
+        match self {
+            Op::Read { .. } => catalogue::OP_READ,
+            Op::Write { fua: false, .. } => catalogue::OP_WRITE,
+            Op::Write { fua: true, .. } => catalogue::OP_WRITE_FUA,
+            Op::WriteZeroes { .. } => catalogue::OP_WRITE_ZEROES,
+            Op::Discard { .. } => catalogue::OP_DISCARD,
+            Op::Flush => catalogue::OP_FLUSH,
+        }
+    }
+
+    /// The operation's name, for logs and tests.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        match self {
-            Op::Read { .. } => "read",
-            Op::Write { fua: false, .. } => "write",
-            Op::Write { fua: true, .. } => "write with FUA",
-            Op::WriteZeroes { .. } => "write zeroes",
-            Op::Discard { .. } => "discard",
-            Op::Flush => "flush",
-        }
+        self.message().english
     }
 
     /// What the completion hands back.

@@ -178,7 +178,7 @@ fn io_uring() -> Finding {
         purpose: catalogue::RING_FOR.template(),
         remedy: missing.map_or_else(
             || say!(NOTHING_MISSING),
-            |missing| block::RingMissing::remedy(missing).to_owned(),
+            |missing| block::ring_remedy(missing).to_string(),
         ),
     }
 }

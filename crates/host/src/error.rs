@@ -213,7 +213,7 @@ impl From<&Error> for Text {
 
 impl From<block::RingMissing> for Error {
     fn from(missing: block::RingMissing) -> Error {
-        Error::failed(missing.to_string()).because(missing)
+        Error::failed(block::ring_missing_text(missing)).because(missing)
     }
 }
 

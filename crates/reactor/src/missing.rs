@@ -23,8 +23,7 @@ impl RingMissing {
     }
 
     /// What helps.
-    #[must_use]
-    pub fn remedy(self) -> &'static str {
+    fn remedy(self) -> &'static str {
         match self.0 {
             Errno::MFILE | Errno::NFILE => "raise the limit of open files (ulimit -n)",
             Errno::NOMEM => {

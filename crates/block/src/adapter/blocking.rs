@@ -4,8 +4,11 @@
 use std::time::Duration;
 
 use reactor::{Buf, BufMut, Reactor, WakeReason};
+use words::statement;
 
-use crate::{Channel, Completion, Device, Error, ErrorKind, Op, Request, ReturnedBuffer};
+use crate::{
+    Channel, Completion, Device, Error, ErrorKind, Op, Request, ReturnedBuffer, catalogue,
+};
 
 /// One channel whose calls return when the request has completed.
 pub struct Blocking {
@@ -65,13 +68,13 @@ impl Blocking {
     /// The request's own, or [`ErrorKind::TimedOut`] when nothing is under way any more, nothing
     /// came for twenty minutes, or an earlier request that ended so is still not answered.
     pub fn run(&mut self, op: Op) -> Result<ReturnedBuffer, Error> {
-        let name = op.name();
+        let name = op.message();
         self.channel.poll(&mut self.done);
         self.done.clear();
         if self.channel.in_flight() > 0 {
             return Err(Error::new(
                 ErrorKind::TimedOut,
-                format!("a {name} was not sent: an earlier request is still not answered"),
+                statement!(catalogue::NOT_SENT, op = name),
             ));
         }
         self.tag += 1;
@@ -91,12 +94,11 @@ impl Blocking {
                 Ok(WakeReason::Rung) => rung = true,
                 // The virtual clock says so at once when nothing is under way.
                 Ok(WakeReason::Deadline | WakeReason::Idle) => {
-                    return Err(Error::new(
-                        ErrorKind::TimedOut,
-                        format!("no answer to a {name} for {} minutes", PATIENCE.as_secs() / 60),
-                    ));
+                    let minutes = PATIENCE.as_secs() / 60;
+                    let text = statement!(catalogue::NO_ANSWER, op = name, minutes = minutes);
+                    return Err(Error::new(ErrorKind::TimedOut, text));
                 }
-                Err(error) => return Err(Error::from_io("waiting for the device", error)),
+                Err(error) => return Err(Error::from_io(catalogue::WAITING_FOR_DEVICE, error)),
             }
         }
     }

@@ -184,7 +184,7 @@ impl FaultState {
                 if unreadable { messages::MEETS_BAD_BLOCK } else { messages::FAILS_AS_PLANNED };
             return Verdict::Fail(Error::new(
                 ErrorKind::Media,
-                statement!(why, op = op.name(), place = place),
+                statement!(why, op = op.message(), place = place),
             ));
         }
         if self.flush_failed

@@ -7,6 +7,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use reactor::plain_file::Unread;
 use results::course::CourseEvent;
 use results::{Host, Plan};
 use serde::de::DeserializeOwned;
@@ -52,12 +53,11 @@ pub(crate) fn read_file(folder: &Path, name: &str) -> io::Result<Vec<u8>> {
 /// Opens a file of a run, to be read piece by piece.
 pub(super) fn open_file(folder: &Path, name: &str) -> io::Result<impl BufRead> {
     let file = files::open_untrusted(&folder.join(name))?;
-    let most = most_bytes(name);
-    if file.metadata()?.len() > most {
-        let text = format!("it has more than {most} bytes, and no such file has");
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
+    let most_bytes = most_bytes(name);
+    if file.metadata()?.len() > most_bytes {
+        return Err(Unread::TooLarge { most_bytes }.into());
     }
-    Ok(BufReader::new(file.take(most)))
+    Ok(BufReader::new(file.take(most_bytes)))
 }
 
 /// The folder of runs below the current one.
