@@ -58,7 +58,7 @@ words::catalogue! {
     ARRAY_SLOTS: "the array has slots 0 to {last}", "アレイのスロットは 0 から {last} までです";
     SLOT_IS_TAKEN: "the slot is taken: fail and remove its member first",
         "スロットは使用中です。先にメンバーを故障扱いにして取り外してください";
-    WORK_UNDER_WAY: "a {work} is under way", "{work} の実行中です";
+    WORK_UNDER_WAY: "a {work} is under way", "{work}の実行中です";
     STILL_WRITTEN: "the array is still being written to: end what uses it first",
         "アレイはまだ書き込み中です。先に使用中のものを終えてください";
     ARRAY_STOPPED: "the array has been stopped", "アレイは停止しました";
@@ -80,10 +80,25 @@ words::catalogue! {
     BRING_UP_TO_DATE: "it has to be brought up to date before it counts again",
         "再び数えるには最新にする必要があります";
     CALLS_ITSELF: "calls itself {is} (dev_number {number}); {newest_name} has it as {known} (dev_roles)",
-        "自身の記録は {is}(dev_number {number})、{newest_name} の記録は {known} です(dev_roles)";
+        "自身の記録は{is}(dev_number {number})、{newest_name} の記録は{known}(dev_roles)です";
     REPLACEMENT_UNFINISHED: "is a replacement for member {role} that was not finished (feature_map)",
         "メンバー {role} の交換用で、完了していません(feature_map)";
+    MEMBER_IS: "active member {number}", "動作中のメンバー {number}";
+    IS_JOURNAL: "journal", "ジャーナル";
+    IS_FAULTY: "faulty", "故障";
+    IS_SPARE: "spare", "予備";
+    IS_UNKNOWN: "unknown role {raw}", "未知の役割 {raw}";
+    UNKNOWN_LEVEL: "unknown level {raw}", "未知のレベル {raw}";
     // What is wrong with md's structures.
+    OF_SUPERBLOCK: "superblock", "スーパーブロック";
+    OF_SUPERBLOCK_0_90: "superblock of version 0.90", "バージョン 0.90 のスーパーブロック";
+    OF_BITMAP: "bitmap", "ビットマップ";
+    OF_LOG: "bad-block log", "不良ブロックの記録";
+    OF_PPL: "PPL header", "PPL のヘッダー";
+    SECTORS_AT: "{sectors} sectors at {sector}", "{sector} から {sectors} セクター";
+    MAKES_BITMAP: "{chunk}, which makes {bytes} bytes of bitmap", "{chunk}(ビットマップは {bytes} バイト)";
+    SECTORS_NEED: "{sectors} sectors, which need {bytes} bytes", "{sectors} セクター({bytes} バイト必要)";
+    ROLE_NUMBER: "role {number}", "役割 {number}";
     PROBLEM: "md {structure}: {field} (byte {offset}) is {found}, expected {expected}",
         "md の {structure}: {field}(バイト {offset})が {found} です。正しくは {expected}";
     SUPERBLOCK_BYTES: "{bytes} bytes", "{bytes} バイト";
@@ -169,11 +184,13 @@ words::catalogue! {
     ROLE_PAST_END: "{name}: member {role} of {places} places",
         "{name}: 場所は {places} 個ですが、メンバー {role} です";
     ROLE_UNFIT: "{name}: a new {level} array has no use for a member as {role}",
-        "{name}: 新しい {level} のアレイでは {role} のメンバーを使いません";
+        "{name}: 新しい {level} のアレイでは、役割が{role}のメンバーを使いません";
     NOT_ONE_CHUNK: "{smallest} is too small: not one chunk fits behind what md needs itself",
         "{smallest} は小さすぎます。md 自身が使う分の後にチャンクが 1 つも入りません";
 
     // Shapes of arrays without superblocks.
+    OFFSET_LEAVES_NOTHING: "offset={offset}: {name} has {size}, of which that leaves no whole blocks of {block}",
+        "offset={offset}: {name} は {size} で、{block} のブロック単位で残りません";
     LESS_THAN_A_BLOCK: "{name} has {size}, less than one block of {block}",
         "{name} は {size} で、{block} のブロック 1 つより小さいです";
     FAR_COPIES_ROOM: "chunk={chunk}: the smallest member has no room for {copies} far copies",
@@ -263,7 +280,30 @@ words::catalogue! {
         "メンバーが応答しません。アレイをクリーンと記録できませんでした";
     WRITING_METADATA: "writing md's metadata", "md のメタデータの書き込み";
 
+    // Members and what is done with them.
+    MEMBER: "member {number}", "メンバー {number}";
+    MEMBER_OF: "member {number} ({device})", "メンバー {number}({device})";
+    SPARE_OF: "a spare ({device})", "予備({device})";
+    MEMBER_MISSING: "member {number} (missing)", "メンバー {number}(欠落)";
+    ONE_ABSENT: "member {members} is not there, and the rest does not make up for it",
+        "メンバー {members} がなく、残りのメンバーでは補えません";
+    SEVERAL_ABSENT: "members {members} are not there, and the rest does not make up for it",
+        "メンバー {members} がなく、残りのメンバーでは補えません";
+    REBUILD_OF: "rebuild of member {member}", "メンバー {member} の再構築";
+    REPLACEMENT_OF: "replacement of member {member}", "メンバー {member} の交換";
+    RESYNC: "resync", "再同期";
+    CHECK: "check", "照合";
+    REPAIR: "repair", "修復";
+    FLUSHING: "flushing", "フラッシュ";
+    ROW_LOCKS: "the row locks of the array", "アレイの行のロック";
+    METADATA_WRITER: "the metadata writer of the array", "アレイのメタデータの書き込み";
+    BELL_OF_SYNC: "a bell for the sync scheduler of the array", "アレイの同期の管理のための通知";
+
     // Requests and syncs.
+    ONE_PART_MORE: "{text} (and 1 more part of the request failed)",
+        "{text}(要求のほかの 1 部分も失敗しました)";
+    MORE_PARTS: "{text} (and {more} more parts of the request failed)",
+        "{text}(要求のほかの {more} 部分も失敗しました)";
     LOST_BEFORE: "{length} bytes at {offset}: some of it was lost before and has not been written since",
         "{offset} から {length} バイト: 一部が以前に失われ、その後書き込まれていません";
     MANY_UNREADABLE: "more than {most} places of it could not be read",
@@ -296,5 +336,5 @@ words::catalogue! {
     FAILED_MEANWHILE: "the member has failed meanwhile", "その間にメンバーが故障しました";
     TARGET_FAILED: "{target} has failed meanwhile; the member serves as before",
         "その間に {target} が故障しました。元のメンバーが引き続き使われます";
-    BEGUN_WHEN_DUE: "a {other} is begun when it is due", "{other} は必要なときに始まります";
+    BEGUN_WHEN_DUE: "a {other} is begun when it is due", "{other}は必要なときに始まります";
 }

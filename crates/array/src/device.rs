@@ -62,12 +62,12 @@ impl ArrayDevice {
         let is_whole = offset_bytes.is_multiple_of(block_bytes);
         let left = sizes[0].checked_sub(offset_bytes).filter(|_| is_whole);
         let Some(left) = left.filter(|left| offset_bytes == 0 || *left >= block_bytes) else {
-            let text = format!(
-                "offset={}: {} has {}, of which that leaves no whole blocks of {}",
-                size_text(offset_bytes),
-                name(0, &members[0]),
-                text_of(&members[0]),
-                bytes_text(block_bytes)
+            let text = statement!(
+                catalogue::OFFSET_LEAVES_NOTHING,
+                offset = size_text(offset_bytes),
+                name = name(0, &members[0]),
+                size = text_of(&members[0]),
+                block = bytes_text(block_bytes)
             );
             return Err(Error::new(ErrorKind::Invalid, text));
         };
@@ -304,9 +304,7 @@ impl ArrayDevice {
         let health = Health::new(slots.collect(), resync);
         let membership = health.membership();
         let missing = membership.absent.union(&membership.recovering);
-        level
-            .holds_all(&missing)
-            .map_err(|lost| Error::new(ErrorKind::Invalid, lost.to_string()))?;
+        level.holds_all(&missing).map_err(|lost| Error::new(ErrorKind::Invalid, lost))?;
         Ok(ArrayDevice(Arc::new(ArrayCore::new(level, info, health, metadata, metadata_version))))
     }
 

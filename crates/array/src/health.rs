@@ -258,7 +258,8 @@ impl Health {
     pub(crate) fn snapshot(&self) -> Snapshot {
         let state = self.state();
         let name = |(number, slot): (usize, &Slot)| {
-            slot.member.as_ref().map_or_else(|| missing_name(number), |member| member.name.clone())
+            let known = slot.member.as_ref().map(|member| member.name.english());
+            known.unwrap_or_else(|| missing_name(number).english())
         };
         Snapshot {
             generation: self.generation(),
@@ -278,10 +279,10 @@ impl Health {
             replacements: state
                 .slots
                 .iter()
-                .filter_map(|slot| Some(slot.replacement.as_ref()?.name.clone()))
+                .filter_map(|slot| Some(slot.replacement.as_ref()?.name.english()))
                 .collect(),
             resync: state.resync.first(),
-            spares: state.spares.iter().map(|spare| spare.name.clone()).collect(),
+            spares: state.spares.iter().map(|spare| spare.name.english()).collect(),
         }
     }
 
@@ -590,7 +591,7 @@ mod tests {
         Arc::new(Member {
             device,
             data_offset: 0,
-            name: name.to_owned(),
+            name: name.into(),
             bad_blocks: None,
             replacing: None,
         })
@@ -733,7 +734,7 @@ mod tests {
     fn what_the_log_names_is_not_counted() {
         let device: Arc<dyn Device> = Arc::new(testkit::Memory::new(1 << 20));
         let lost = Ranges::one(0..PLACES * 8192);
-        let member = Arc::new(Member::with_bad_blocks("logged".to_owned(), device, 0, &lost));
+        let member = Arc::new(Member::with_bad_blocks("logged".into(), device, 0, &lost));
         let health = Health::new(vec![Some((member, Ranges::none()))], Ranges::none());
         let mut note =
             (0..2 * PLACES).map(|number| health.note_read_error(0, place(number), Duration::ZERO));

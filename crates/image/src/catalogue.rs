@@ -153,4 +153,5 @@ words::catalogue! {
         "イメージに破損の印があります。詳細は `qemu-img check` で確認できます";
     LIES_OVER: "it lies over `{shown}`, which is not opened by the image's word: if that is what you mean, name it: image({file}, DISK), with image(…) around it if it is an image too",
         "`{shown}` の上にあるイメージですが、イメージの記述だけでは開きません。それでよければ指定してください: image({file}, DISK)。それもイメージなら image(…) で囲みます";
+    CLUSTER_OF_IMAGE: "a cluster of the image", "イメージのクラスター";
 }

@@ -101,7 +101,7 @@ impl ImageChannel {
             backing: backing.transpose()?,
             core: Arc::clone(core),
             reactor: reactor.clone(),
-            waiter: Waiter::on(reactor, "a cluster of the image")?,
+            waiter: Waiter::on(reactor, catalogue::CLUSTER_OF_IMAGE)?,
             requests: Slots::with_capacity(depth.min(1024) as usize),
             pieces: Slots::with_capacity(below as usize),
             kept: VecDeque::new(),

@@ -99,8 +99,9 @@ words::catalogue! {
     PLACES_NAMED: "{newest}: the array has {places} places (raid_disks), and the text names {named}; `missing` stands for a member that is not there",
         "{newest}: アレイの場所は {places} 個(raid_disks)ですが、記述は {named} 個です。ないメンバーは `missing` と書きます";
     STANDS_IN_PLACE: "{name}: it is {role} (dev_roles) and stands in place {place}; the order of the roles is {order}",
-        "{name}: {role} ですが(dev_roles)、{place} 番目に書かれています。役割の順は {order} です";
-    ROLE_OF_ARRAY: "{role} of array {array} ({uuid})", "アレイ {array}({uuid})の {role}";
+        "{name}: 役割は{role}(dev_roles)ですが、{place} 番目に書かれています。役割の順は {order} です";
+    PLACE_MISSING: "missing", "欠落";
+    ROLE_OF_ARRAY: "{role} of array {array} ({uuid})", "アレイ {array}({uuid})の{role}";
     TAKING_DOWN_DEVICE: "taking down what the cache's device below is like", "キャッシュの下のデバイスの記録";
     WHOLE_MEMBERS: "metadata=none the whole members, superblocks and all",
         "metadata=none ならスーパーブロックも含めメンバー全体を使います";

@@ -397,16 +397,17 @@ fn in_wrong_place(
     assembly: &Assembly,
     candidates: &[Candidate],
 ) -> Error {
-    let name = |slot: &Slot| {
-        candidate_of(slot).map_or("missing".to_owned(), |index| candidates[index].name.clone())
+    let name = |slot: &Slot| match candidate_of(slot) {
+        Some(index) => Text::from(&candidates[index].name),
+        None => messages::PLACE_MISSING.into(),
     };
-    let order: Vec<String> = assembly.slots.iter().map(name).collect();
+    let order = Text::joined(assembly.slots.iter().map(name), ", ");
     invalid(statement!(
         messages::STANDS_IN_PLACE,
         name = &member.name,
-        role = member.superblock.role().to_string(),
+        role = member.superblock.role(),
         place = place,
-        order = order.join(", ")
+        order = order
     ))
 }
 
@@ -484,7 +485,7 @@ fn mark_in(size_bytes: u64, mut read: impl FnMut(u64, &mut [u8]) -> Option<()>) 
         }
         let array = statement!(
             messages::ROLE_OF_ARRAY,
-            role = superblock.role().to_string(),
+            role = superblock.role(),
             array = superblock.name(),
             uuid = uuid_text(&superblock.set_uuid)
         );

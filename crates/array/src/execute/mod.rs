@@ -35,8 +35,9 @@ mod tag;
 use std::sync::Arc;
 
 use block::{Channel, Completion, Error, Op, Request, ReturnedBuffer};
-use reactor::{Clock, Reactor, WakeReason};
+use reactor::{Reactor, WakeReason};
 
+use crate::catalogue;
 use crate::health::{Verdict, judge};
 use crate::level::LevelTraits;
 use crate::member::Member;
@@ -79,15 +80,10 @@ impl ArrayChannel {
         // never more.
         let level = &shared.level;
         let commands = level.pieces_at_once().saturating_mul(level.commands_per_member());
-        let ringer = match reactor.clock() {
-            Clock::Wall if shared.traits.locks_rows => {
-                Some(reactor.ringer().map_err(|error| {
-                    Error::from_io("a bell for the row locks of the array", error)
-                })?)
-            }
-            _ => None,
+        let waiter = match shared.traits.locks_rows {
+            true => Waiter::on(reactor, catalogue::ROW_LOCKS)?,
+            false => Waiter::new(None),
         };
-        let waiter = Waiter::new(ringer);
         let members = Members::open(shared, depth.saturating_mul(commands), reactor)?;
         let gate = MetadataGate::open(shared, &waiter, reactor);
         Ok(ArrayChannel {

@@ -2,7 +2,9 @@
 //! What becomes of a piece between is not known here.
 
 use block::{Buf, BufMut, Completion, Error, ErrorKind, ReturnedBuffer, Slots};
+use words::statement;
 
+use crate::catalogue;
 use crate::level::{Faults, Level, TooManyAbsent};
 use crate::memory::HostBuffer;
 use crate::part::{Action, Part, SyncRange};
@@ -325,9 +327,9 @@ impl PieceError {
         match (self, cause) {
             (PieceError::Other(error), _) => error,
             (PieceError::Lost(lost), Some(cause)) => {
-                Error::new(cause.kind(), format!("{cause}; {lost}"))
+                Error::new(cause.kind(), cause.text().and("; ").and(lost))
             }
-            (PieceError::Lost(lost), None) => Error::new(ErrorKind::Gone, lost.to_string()),
+            (PieceError::Lost(lost), None) => Error::new(ErrorKind::Gone, lost),
         }
     }
 }
@@ -401,9 +403,10 @@ impl PlannedRequest {
             None => Ok(()),
             Some((error, 0)) => Err(error),
             Some((error, more)) => {
-                let parts = if more == 1 { "part" } else { "parts" };
-                let text =
-                    error.text().and(format!(" (and {more} more {parts} of the request failed)"));
+                let text = match more {
+                    1 => statement!(catalogue::ONE_PART_MORE, text = error.text()),
+                    _ => statement!(catalogue::MORE_PARTS, text = error.text(), more = more),
+                };
                 Err(error.retold(text))
             }
         };

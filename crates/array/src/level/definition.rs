@@ -4,7 +4,9 @@ use std::fmt;
 use std::ops::Range;
 
 use block::Info;
+use words::{Text, statement};
 
+use crate::catalogue;
 use crate::member::MemberSet;
 use crate::part::{Part, Spot, SyncRange};
 use crate::plan::Plan;
@@ -67,15 +69,17 @@ pub struct TooManyAbsent {
 /// Whether a plan was made.
 pub type PlanResult = Result<(), TooManyAbsent>;
 
+impl From<TooManyAbsent> for Text {
+    fn from(absent: TooManyAbsent) -> Text {
+        let count = absent.members.count();
+        let message = if count == 1 { catalogue::ONE_ABSENT } else { catalogue::SEVERAL_ABSENT };
+        statement!(message, members = Text::joined(absent.members.iter(), ", "))
+    }
+}
+
 impl fmt::Display for TooManyAbsent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let members: Vec<String> = self.members.iter().map(|member| member.to_string()).collect();
-        let (noun, verb) = if members.len() == 1 { ("member", "is") } else { ("members", "are") };
-        write!(
-            f,
-            "{noun} {} {verb} not there, and the rest does not make up for it",
-            members.join(", ")
-        )
+        write!(f, "{}", Text::from(*self))
     }
 }
 

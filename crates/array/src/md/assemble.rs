@@ -460,10 +460,10 @@ impl<'a> Sorting<'a> {
             let (number, is) = (own.member_number, own.role());
             let reason = statement!(
                 catalogue::CALLS_ITSELF,
-                is = is.to_string(),
+                is = is,
                 number = number,
                 newest_name = newest_name,
-                known = known.to_string()
+                known = known
             );
             self.leave_out(index, reason);
             self.note_stale(index);
@@ -601,8 +601,7 @@ impl<'a> Sorting<'a> {
         let name = &self.candidates[self.newest].name;
         let mut refused = self.conflicts.clone();
         if matches!(master.level, Level::Multipath | Level::Faulty | Level::Unknown(_)) {
-            let level = master.level.to_string();
-            refused.push(statement!(catalogue::LEVEL_NOT_SERVED, level = level).at(name));
+            refused.push(statement!(catalogue::LEVEL_NOT_SERVED, level = master.level).at(name));
         }
         match master.reshape() {
             None => refused.extend(self.missing_too_many(self.slots.len(), layout)),
@@ -702,8 +701,7 @@ impl<'a> Sorting<'a> {
             return None;
         }
         let roles = Text::joined(missing.iter().map(|&role| self.describe_missing(role)), ", ");
-        let level = master.level.to_string();
-        Some(statement!(catalogue::TOO_FEW_MEMBERS, level = level, roles = roles))
+        Some(statement!(catalogue::TOO_FEW_MEMBERS, level = master.level, roles = roles))
     }
 
     fn describe_missing(&self, role: usize) -> Text {

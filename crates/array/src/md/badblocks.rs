@@ -8,7 +8,7 @@ use words::statement;
 use super::{Complaint, Problem, u64_at};
 use crate::catalogue;
 
-const COMPLAINT: Complaint = Complaint("bad-block log");
+const COMPLAINT: Complaint = Complaint(catalogue::OF_LOG);
 const END: u64 = u64::MAX;
 /// The kernel makes no longer runs, though the field could hold them.
 const MAX_RUN: u64 = 512;
@@ -73,7 +73,8 @@ pub fn encode_bad_blocks(
             || !range.sectors.is_multiple_of(unit)
             || !range.sector.is_multiple_of(unit)
         {
-            let found = format_args!("{} sectors at {}", range.sectors, range.sector).to_string();
+            let found =
+                statement!(catalogue::SECTORS_AT, sectors = range.sectors, sector = range.sector);
             return Err(COMPLAINT.about(
                 "sector",
                 at,

@@ -21,7 +21,7 @@ use words::statement;
 use super::{Complaint, Problem, Version, bytes_at, put, u32_at, u64_at};
 use crate::catalogue;
 
-const COMPLAINT: Complaint = Complaint("bitmap");
+const COMPLAINT: Complaint = Complaint(catalogue::OF_BITMAP);
 const MAGIC: u32 = 0x6d74_6962;
 const HEADER_BYTES: usize = 256;
 const PAGE_BYTES: usize = 4096;
@@ -236,11 +236,8 @@ impl Bitmap {
             }
         };
         if !fits(chunk_bytes) {
-            let found = format_args!(
-                "{chunk_bytes}, which makes {} bytes of bitmap",
-                header(chunk_bytes).size_bytes()
-            )
-            .to_string();
+            let bytes = header(chunk_bytes).size_bytes();
+            let found = statement!(catalogue::MAKES_BITMAP, chunk = chunk_bytes, bytes = bytes);
             return Err(COMPLAINT.about(
                 "chunksize",
                 52,
@@ -263,12 +260,11 @@ impl Bitmap {
             .ok()
             .and_then(|size| bytes.get(HEADER_BYTES..size))
         else {
-            let found = format_args!(
-                "{} sectors, which need {} bytes",
-                header.sync_size_sectors,
-                header.size_bytes()
-            )
-            .to_string();
+            let found = statement!(
+                catalogue::SECTORS_NEED,
+                sectors = header.sync_size_sectors,
+                bytes = header.size_bytes()
+            );
             return Err(COMPLAINT.about(
                 "sync_size",
                 40,

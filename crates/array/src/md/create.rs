@@ -223,23 +223,23 @@ impl NewArray {
             )));
         }
         if !matches!(level, Level::Linear | Level::Raid0) && !level.is_redundant() {
-            return Err(invalid(statement!(catalogue::LEVEL_NOT_MADE, level = level.to_string())));
+            return Err(invalid(statement!(catalogue::LEVEL_NOT_MADE, level = level)));
         }
         if !self.layout.fits(level) {
             return Err(invalid(statement!(
                 catalogue::LEVEL_LAYOUT,
-                level = level.to_string(),
+                level = level,
                 layout = self.layout.to_string()
             )));
         }
         if !level.has_chunks() && self.chunk_sectors != 0 && level != Level::Linear {
-            return Err(invalid(statement!(catalogue::LEVEL_NO_CHUNKS, level = level.to_string())));
+            return Err(invalid(statement!(catalogue::LEVEL_NO_CHUNKS, level = level)));
         }
         if self.consistency == Consistency::Ppl && level != Level::Raid5 {
-            return Err(invalid(statement!(catalogue::LEVEL_NO_LOG, level = level.to_string())));
+            return Err(invalid(statement!(catalogue::LEVEL_NO_LOG, level = level)));
         }
         if self.consistency != Consistency::Resync && !level.is_redundant() {
-            return Err(invalid(statement!(catalogue::LEVEL_NO_BITMAP, level = level.to_string())));
+            return Err(invalid(statement!(catalogue::LEVEL_NO_BITMAP, level = level)));
         }
         let mut taken = vec![false; self.raid_disks.min(1920) as usize];
         for member in &self.members {
@@ -267,8 +267,8 @@ impl NewArray {
                     return Err(invalid(statement!(
                         catalogue::ROLE_UNFIT,
                         name = &member.name,
-                        level = level.to_string(),
-                        role = role.to_string()
+                        level = level,
+                        role = role
                     )));
                 }
             }

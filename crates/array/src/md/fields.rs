@@ -3,6 +3,10 @@
 
 use std::fmt;
 
+use words::{Text, statement};
+
+use crate::catalogue;
+
 /// Below this a member has no room for a superblock, in sectors.
 pub(super) const MIN_MEMBER_SECTORS: u64 = 24;
 
@@ -229,6 +233,15 @@ impl fmt::Display for Level {
     }
 }
 
+impl From<Level> for Text {
+    fn from(level: Level) -> Text {
+        match level {
+            Level::Unknown(raw) => statement!(catalogue::UNKNOWN_LEVEL, raw = raw),
+            known => known.to_string().into(),
+        }
+    }
+}
+
 /// What a member is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
@@ -271,15 +284,22 @@ impl Role {
     }
 }
 
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Role::Active(number) => write!(f, "active member {number}"),
-            Role::Journal => f.write_str("journal"),
-            Role::Faulty => f.write_str("faulty"),
-            Role::Spare => f.write_str("spare"),
-            Role::Unknown(raw) => write!(f, "unknown role {raw:#x}"),
+impl From<Role> for Text {
+    fn from(role: Role) -> Text {
+        match role {
+            Role::Active(number) => statement!(catalogue::MEMBER_IS, number = number),
+            Role::Journal => catalogue::IS_JOURNAL.into(),
+            Role::Faulty => catalogue::IS_FAULTY.into(),
+            Role::Spare => catalogue::IS_SPARE.into(),
+            Role::Unknown(raw) => statement!(catalogue::IS_UNKNOWN, raw = format!("{raw:#x}")),
         }
+    }
+}
+
+impl fmt::Display for Role {
+    /// In English, as programs read it; people read its [`Text`].
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&Text::from(*self).english())
     }
 }
 

@@ -33,7 +33,7 @@ mod version0;
 
 use std::fmt;
 
-use words::{Text, statement};
+use words::{Message, Text, statement};
 
 use crate::catalogue;
 
@@ -54,7 +54,7 @@ pub use usability::Usability;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Which structure: `superblock`, `bitmap`, `bad-block log`, `PPL header`.
-    pub structure: &'static str,
+    pub structure: Message,
     /// Which field of it.
     pub field: &'static str,
     /// Where the field starts, in bytes from the start of the structure.
@@ -95,7 +95,7 @@ impl From<Problem> for block::Error {
 
 /// Makes the problems of one structure.
 #[derive(Clone, Copy)]
-struct Complaint(&'static str);
+struct Complaint(Message);
 
 impl Complaint {
     fn about(

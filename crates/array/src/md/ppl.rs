@@ -17,7 +17,7 @@ use words::statement;
 use super::{Complaint, Problem, put, u32_at, u64_at};
 use crate::catalogue;
 
-const COMPLAINT: Complaint = Complaint("PPL header");
+const COMPLAINT: Complaint = Complaint(catalogue::OF_PPL);
 /// The size of a header.
 pub const PPL_HEADER_BYTES: usize = 4096;
 const RESERVED_BYTES: usize = 512;

@@ -20,7 +20,7 @@ use super::{Complaint, Problem, bytes_at, i32_at, put, u16_at, u32_at, u64_at};
 use crate::catalogue;
 use crate::geometry::Raid0;
 
-const COMPLAINT: Complaint = Complaint("superblock");
+const COMPLAINT: Complaint = Complaint(catalogue::OF_SUPERBLOCK);
 const MAGIC: u32 = 0xa92b_4efc;
 const HEADER_BYTES: usize = 256;
 /// What a superblock may take up, header and roles.
@@ -388,7 +388,7 @@ impl Superblock {
                 "raid_disks",
                 92,
                 disks.into(),
-                statement!(catalogue::AT_LEAST_FOR, least = fewest, level = self.level.to_string()),
+                statement!(catalogue::AT_LEAST_FOR, least = fewest, level = self.level),
             );
         }
         if self.events > EVENTS_MAX {
@@ -408,7 +408,7 @@ impl Superblock {
                 complain(
                     "dev_roles",
                     256,
-                    format!("role {number}").into(),
+                    statement!(catalogue::ROLE_NUMBER, number = number),
                     statement!(
                         catalogue::BELOW_FIELD,
                         field = "raid_disks",
@@ -417,7 +417,7 @@ impl Superblock {
                 );
             }
             Role::Unknown(raw) => {
-                let found = format!("role {raw:#x}").into();
+                let found = statement!(catalogue::ROLE_NUMBER, number = format!("{raw:#x}"));
                 complain("dev_roles", 256, found, catalogue::KNOWN_ROLE.into());
             }
             _ => (),
@@ -444,7 +444,7 @@ impl Superblock {
             }
         }
         if let Layout::Unknown(raw) = self.layout() {
-            let expected = statement!(catalogue::LAYOUT_OF, level = self.level.to_string());
+            let expected = statement!(catalogue::LAYOUT_OF, level = self.level);
             complain("layout", 76, format!("{raw:#x}").into(), expected);
         }
         if let Layout::Raid10(layout) = self.layout()

@@ -20,7 +20,7 @@ use super::superblock::Superblock;
 use super::{Complaint, Problem, bytes_at};
 use crate::catalogue;
 
-const COMPLAINT: Complaint = Complaint("superblock of version 0.90");
+const COMPLAINT: Complaint = Complaint(catalogue::OF_SUPERBLOCK_0_90);
 const MAGIC: u32 = 0xa92b_4efc;
 const BYTES: usize = 4096;
 /// How many members have a descriptor.

@@ -14,18 +14,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use block::{Channel, Completion, Device, Error, Info, Node, Op, Reactor, Request};
+use words::{Text, statement};
 
 use super::bad_blocks::BadBlocks;
+use crate::catalogue;
 use crate::ranges::Ranges;
 
 /// What the member in a slot is called in messages.
-pub(crate) fn name(number: usize, device: &Arc<dyn Device>) -> String {
-    format!("member {number} ({})", device.describe())
+pub(crate) fn name(number: usize, device: &Arc<dyn Device>) -> Text {
+    let device = device.describe().to_string();
+    statement!(catalogue::MEMBER_OF, number = number, device = device)
 }
 
 /// The name of an empty slot in messages.
-pub(crate) fn missing_name(number: usize) -> String {
-    format!("member {number} (missing)")
+pub(crate) fn missing_name(number: usize) -> Text {
+    statement!(catalogue::MEMBER_MISSING, number = number)
 }
 
 /// A device in a slot of the array. A device that is removed and added again is a new member: what
@@ -35,7 +38,7 @@ pub(crate) struct Member {
     /// Where on the device the array's data begin, in bytes.
     pub(crate) data_offset: u64,
     /// Its name in messages.
-    pub(crate) name: String,
+    pub(crate) name: Text,
     /// The ranges that hold no data; `None` for a member that was in sync from the start, without
     /// bad blocks.
     pub(crate) bad_blocks: Option<Arc<BadBlocks>>,
@@ -47,7 +50,7 @@ impl Member {
     /// A member with ranges that are lost, in bytes of its data, or may become so while it is
     /// rebuilt.
     pub(crate) fn with_bad_blocks(
-        name: String,
+        name: Text,
         device: Arc<dyn Device>,
         data_offset: u64,
         lost: &Ranges,
@@ -74,7 +77,7 @@ impl Member {
     }
 
     /// The same under another name.
-    pub(crate) fn named(&self, name: String) -> Arc<Member> {
+    pub(crate) fn named(&self, name: Text) -> Arc<Member> {
         let Member { device, data_offset, bad_blocks, replacing, .. } = self;
         let (device, bad_blocks, replacing) =
             (Arc::clone(device), bad_blocks.clone(), replacing.clone());

@@ -147,10 +147,7 @@ fn level_of(assembly: &Assembly, members: &[Option<StartMember>]) -> Result<Box<
         other => match parity_level(assembly, members.len()) {
             Some(level) => Box::new(level),
             None => {
-                return Err(refused(statement!(
-                    catalogue::LEVEL_UNSERVED,
-                    other = other.to_string()
-                )));
+                return Err(refused(statement!(catalogue::LEVEL_UNSERVED, other = other)));
             }
         },
     })
@@ -247,9 +244,7 @@ fn data_sizes(assembly: &Assembly, rounding_sectors: u64) -> Result<Vec<u64>, Er
         slot.present().map(|used| used.data_size_sectors / rounding * rounding * SECTOR_BYTES)
     };
     let sizes: Option<Vec<u64>> = assembly.slots.iter().map(size).collect();
-    sizes.ok_or_else(|| {
-        refused(statement!(catalogue::NEEDS_ALL_MEMBERS, level = assembly.level.to_string()))
-    })
+    sizes.ok_or_else(|| refused(statement!(catalogue::NEEDS_ALL_MEMBERS, level = assembly.level)))
 }
 
 /// What is known of partial parity logs at the start.

@@ -317,7 +317,7 @@ impl MetadataState {
     fn order(&mut self, array: &ArrayState, request: &Request) -> Result<MetadataUpdate, Error> {
         // An array that has lost data takes no more writes: nothing that it says could be relied
         // on.
-        array.holds_all.map_err(|lost| Error::new(ErrorKind::Gone, lost.to_string()))?;
+        array.holds_all.map_err(|lost| Error::new(ErrorKind::Gone, lost))?;
         let terms =
             |fence: &Fence| FenceTerms { is_forced: fence.is_forced, server: fence.hold.server() };
         let input = DraftInput {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use block::{Clock, Error, ErrorKind};
+use block::{Error, ErrorKind};
 use reactor::{Reactor, Source, WakeReason, since_boot};
 use words::{Text, statement};
 
@@ -75,13 +75,7 @@ struct QuietState {
 
 impl MetadataWriter {
     pub(crate) fn new(shared: Arc<ArrayCore>, reactor: &Reactor) -> Result<MetadataWriter, Error> {
-        let ringer = match reactor.clock() {
-            Clock::Wall => Some(reactor.ringer().map_err(|error| {
-                Error::from_io("a bell for the metadata writer of the array", error)
-            })?),
-            Clock::Virtual => None,
-        };
-        let waiter = Waiter::new(ringer);
+        let waiter = Waiter::on(reactor, catalogue::METADATA_WRITER)?;
         shared.metadata().state().writers.push(Arc::downgrade(&waiter));
         Ok(MetadataWriter {
             shared,
@@ -315,10 +309,11 @@ impl MetadataWriter {
                     if !state.record.is_active {
                         return Ok(());
                     }
-                    let why = self.shared.state().holds_all.err().map_or_else(
-                        || Text::from(catalogue::SUPERBLOCKS_UNWRITTEN),
-                        |lost| lost.to_string().into(),
-                    );
+                    let why =
+                        self.shared.state().holds_all.err().map_or_else(
+                            || Text::from(catalogue::SUPERBLOCKS_UNWRITTEN),
+                            Text::from,
+                        );
                     return Err(Error::new(
                         ErrorKind::Gone,
                         statement!(catalogue::NOT_MARKED_CLEAN, why = why),

@@ -7,7 +7,7 @@ use block::{Device, Error, ErrorKind, Reactor, Support, size_text};
 use super::runner::SyncRunner;
 use crate::catalogue;
 use crate::health::Health;
-use crate::member::{Member, MemberSet, MemberState, ReplacementCopy, Snapshot};
+use crate::member::{Member, MemberSet, MemberState, ReplacementCopy, Snapshot, name};
 use crate::ranges::Ranges;
 use crate::shared::ArrayCore;
 use words::{Text, statement};
@@ -144,8 +144,9 @@ impl Control {
         }
         match self.health().empty_slot(member) {
             Some(_) => Ok(()),
-            None => Err(Error::new(ErrorKind::Invalid, catalogue::SLOT_IS_EMPTY)
-                .at(format!("member {member}"))),
+            None => {
+                Err(Error::new(ErrorKind::Invalid, catalogue::SLOT_IS_EMPTY).at(called(member)))
+            }
         }
     }
 
@@ -156,7 +157,7 @@ impl Control {
     /// [`ErrorKind::Invalid`] when the array has no redundancy or the device does not fit, with the
     /// reason.
     pub fn add(&self, new_device: NewDevice) -> Result<(), Error> {
-        let spare = self.new_member("a spare", new_device)?;
+        let spare = self.new_member(None, new_device)?;
         self.health().add_spare(spare);
         Ok(())
     }
@@ -176,7 +177,7 @@ impl Control {
         missed: impl FnOnce() -> Option<Ranges>,
     ) -> Result<(), Error> {
         self.check_slot(member)?;
-        let added = self.new_member(&format!("member {member}"), new_device)?;
+        let added = self.new_member(Some(member), new_device)?;
         if !self.health().fill_slot(
             member,
             Arc::clone(&added),
@@ -197,7 +198,7 @@ impl Control {
     /// replaced already.
     pub fn replace(&self, member: usize, new_device: NewDevice) -> Result<(), Error> {
         self.check_slot(member)?;
-        let replacement = self.new_member(&format!("member {member}"), new_device)?;
+        let replacement = self.new_member(Some(member), new_device)?;
         let busy = || {
             Error::new(ErrorKind::Busy, statement!(catalogue::MEMBER_NOT_IN_SYNC, member = member))
         };
@@ -227,14 +228,21 @@ impl Control {
             return Ok(());
         }
         Err(Error::new(ErrorKind::Invalid, statement!(catalogue::ARRAY_SLOTS, last = count - 1))
-            .at(format!("member {member}")))
+            .at(called(member)))
     }
 
-    /// A member of a device that can do what the array says it can.
-    fn new_member(&self, label: &str, new_device: NewDevice) -> Result<Arc<Member>, Error> {
+    /// A member, or a spare, of a device that can do what the array says it can.
+    fn new_member(
+        &self,
+        number: Option<usize>,
+        new_device: NewDevice,
+    ) -> Result<Arc<Member>, Error> {
         self.check_fits(&new_device)?;
         let NewDevice { device, data_offset } = new_device;
-        let name = format!("{label} ({})", device.describe());
+        let name = match number {
+            Some(number) => name(number, &device),
+            None => statement!(catalogue::SPARE_OF, device = device.describe().to_string()),
+        };
         Ok(Arc::new(Member::with_bad_blocks(name, device, data_offset, &Ranges::none())))
     }
 
@@ -306,6 +314,10 @@ impl Control {
     }
 }
 
+fn called(member: usize) -> Text {
+    statement!(catalogue::MEMBER, number = member)
+}
+
 fn taken(member: usize) -> Error {
-    Error::new(ErrorKind::Busy, catalogue::SLOT_IS_TAKEN).at(format!("member {member}"))
+    Error::new(ErrorKind::Busy, catalogue::SLOT_IS_TAKEN).at(called(member))
 }

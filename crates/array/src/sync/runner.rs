@@ -58,15 +58,23 @@ pub enum SyncAction {
     Repair(Option<Range<u64>>),
 }
 
+impl From<&SyncAction> for Text {
+    fn from(action: &SyncAction) -> Text {
+        match action {
+            SyncAction::Rebuild { member } => statement!(catalogue::REBUILD_OF, member = *member),
+            SyncAction::Replace { member } => {
+                statement!(catalogue::REPLACEMENT_OF, member = *member)
+            }
+            SyncAction::Resync => catalogue::RESYNC.into(),
+            SyncAction::Check(_) => catalogue::CHECK.into(),
+            SyncAction::Repair(_) => catalogue::REPAIR.into(),
+        }
+    }
+}
+
 impl fmt::Display for SyncAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SyncAction::Rebuild { member } => write!(f, "rebuild of member {member}"),
-            SyncAction::Replace { member } => write!(f, "replacement of member {member}"),
-            SyncAction::Resync => write!(f, "resync"),
-            SyncAction::Check(_) => write!(f, "check"),
-            SyncAction::Repair(_) => write!(f, "repair"),
-        }
+        write!(f, "{}", Text::from(self))
     }
 }
 
@@ -299,12 +307,12 @@ impl SyncRunner {
         if let Some(job) = &self.job {
             return Err(Error::new(
                 ErrorKind::Busy,
-                statement!(catalogue::WORK_UNDER_WAY, work = job.action.to_string()),
+                statement!(catalogue::WORK_UNDER_WAY, work = &job.action),
             ));
         }
         let Extent { target, todo, total_bytes } = self
             .extent_of(&action)
-            .map_err(|reason| Error::new(ErrorKind::Invalid, format!("{action}: {reason}")))?;
+            .map_err(|reason| Error::new(ErrorKind::Invalid, reason.at(&action)))?;
         let now = self.now();
         self.go_on_from(now);
         // What was asked for before the job says nothing of now.
@@ -478,9 +486,8 @@ impl SyncRunner {
         else {
             return;
         };
-        let failed = |what: Text| {
-            Some(Ending::Failed(Error::new(ErrorKind::Gone, what.at(job.action.to_string()))))
-        };
+        let failed =
+            |what: Text| Some(Ending::Failed(Error::new(ErrorKind::Gone, what.at(&job.action))));
         if job.end.is_some() {
             return;
         }
@@ -511,7 +518,7 @@ impl SyncRunner {
         let snapshot = self.health().snapshot();
         let missing = snapshot.absent().union(&snapshot.recovering());
         if self.shared.level.holds_all(&missing).is_err() {
-            job.end = Some(Ending::Failed(error.at(job.action.to_string())));
+            job.end = Some(Ending::Failed(error.at(&job.action)));
             return;
         }
         // Something in there cannot be read: find out what.
@@ -604,7 +611,7 @@ impl SyncRunner {
         job.last_checkpoint = self.now();
         if let Err(error) = result {
             job.end.get_or_insert_with(|| {
-                Ending::Failed(error.at("flushing").at(job.action.to_string()))
+                Ending::Failed(error.at(catalogue::FLUSHING).at(&job.action))
             });
             return;
         }

@@ -61,9 +61,9 @@ impl SyncScheduler {
     pub fn open(control: &Control, reactor: &Reactor) -> Result<SyncScheduler, Error> {
         let runner = control.sync_runner(reactor)?;
         let bell = match reactor.clock() {
-            Clock::Wall => Some(Arc::new(reactor.ringer().map_err(|error| {
-                Error::from_io("a bell for the sync scheduler of the array", error)
-            })?)),
+            Clock::Wall => Some(Arc::new(
+                reactor.ringer().map_err(|error| Error::from_io(catalogue::BELL_OF_SYNC, error))?,
+            )),
             Clock::Virtual => None,
         };
         if let Some(bell) = &bell {
@@ -93,7 +93,7 @@ impl SyncScheduler {
             other => {
                 return Err(Error::new(
                     ErrorKind::Invalid,
-                    statement!(catalogue::BEGUN_WHEN_DUE, other = other.to_string()),
+                    statement!(catalogue::BEGUN_WHEN_DUE, other = &other),
                 ));
             }
         }
@@ -156,7 +156,7 @@ impl SyncScheduler {
         if self.spare_is_due() {
             let unrecovered = Ranges::one(0..self.control.member_bytes());
             if let Some((member, spare)) = self.control.shared().health.assign_spare(unrecovered) {
-                return Some(Notice::SpareAssigned { member, name: spare.name.clone() });
+                return Some(Notice::SpareAssigned { member, name: spare.name.english() });
             }
         }
         if self.runner.progress().is_some() {
