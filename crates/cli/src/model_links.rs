@@ -9,7 +9,6 @@ use device::model::probe::{self, LinkShare, MeasureError};
 use host::guard::{Consent, Guard};
 use serde_json::{Value, json};
 use stack::BuildContext;
-use words::Text;
 
 use crate::catalogue::{self, say};
 use crate::failure::Failure;
