@@ -12,6 +12,31 @@ words::catalogue! {
         "電源断テストのログのバージョンは {version} です。この raidloom が扱えるのは {known} です";
     LOG_DAMAGED: "the pull log is damaged at its record {record}: {what}",
         "電源断テストのログがレコード {record} で壊れています: {what}";
+    WRONG_HEADER_SUM: "the checksum of its header is wrong", "ヘッダーのチェックサムが違います";
+    WRONG_SUM: "its checksum is wrong", "チェックサムが違います";
+    WRONG_DATA_SUM: "the checksum of its data is wrong", "データのチェックサムが違います";
+    MORE_BEHIND_END: "there is more behind the end", "終わりの後に続きがあります";
+    TIME_BEFORE: "its time lies before that of the record before it", "時刻が前のレコードより前です";
+    DESCRIBES_NO_DRIVE: "it describes no drive", "ドライブの記述になっていません";
+    NEVER_ARRIVED: "it completes a request that never arrived", "届いていない要求を完了しています";
+    COMPLETED_TWICE: "it completes a request for the second time", "要求を 2 回完了しています";
+    OTHER_COUNT: "the end speaks of another count of records", "終わりに書かれたレコード数が違います";
+    NO_KIND: "there is no kind {kind}", "種類 {kind} はありません";
+    NO_DRIVE: "there is no drive {drive}", "ドライブ {drive} はありません";
+    FLUSH_RANGE: "a flush has no range", "フラッシュに範囲はありません";
+    PAST_DRIVE: "{length} bytes at {offset} reach past the end of drive {drive} at {end}",
+        "{offset} から {length} バイトは、ドライブ {drive} の末尾の {end} を超えます";
+    NO_WHOLE_BLOCKS: "{length} bytes at {offset} are not whole blocks",
+        "{offset} から {length} バイトはブロックの境界に合いません";
+    OTHER_LENGTH: "its data have another length than its range", "データの長さが範囲と違います";
+    TOO_MANY_REQUESTS: "there are more requests than a log can hold", "要求の数がログの上限を超えています";
+    OPENING: "opening", "開く";
+    STATE_IS_OVER: "this crash state is over: its history was rolled on",
+        "この電源断の状態は、履歴が進んだため読めません";
+    FORWARD_ONLY: "a history is rolled forward only", "履歴は先にしか進められません";
+    RECORDING_ENDED: "the recording has ended already", "記録はすでに終了しています";
+    VIRTUAL_CLOCK_ONLY: "a recorder without a clock records on the virtual clock only",
+        "時計のない記録は仮想時計でだけ行えます";
     LOG_CUT_OFF: "the pull log is cut off behind {records} records: it has no end; record again",
         "電源断テストのログが {records} レコードで途切れ、終わりがありません。記録し直してください";
     LOG_MARK: "reading a mark of the pull log", "電源断テストのログの印の読み込み";

@@ -8,6 +8,7 @@ use block::{
     Request, Support, TracedChannel,
 };
 
+use crate::catalogue;
 use crate::image::{Durable, Image, PAGE_BYTES, parts};
 use crate::log::Drive;
 
@@ -100,8 +101,7 @@ impl CrashDrive {
         self.info.check(op)?;
         let durable = self.durable.read().unwrap_or_else(PoisonError::into_inner);
         if durable.generation != self.generation {
-            let text = "this crash state is over: its history was rolled on";
-            return Err(Error::new(ErrorKind::Gone, text));
+            return Err(Error::new(ErrorKind::Gone, catalogue::STATE_IS_OVER));
         }
         let mut overlay = self.overlay();
         let mut put = |offset: u64, length: usize, from: Option<&[u8]>| {

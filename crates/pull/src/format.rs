@@ -127,7 +127,8 @@ impl Log {
     /// One line: that it is none, of another version, cut off, or damaged, and where.
     pub fn open(path: &Path) -> Result<Log, Error> {
         let at = |error: Error| error.at(path.display());
-        let file = File::open(path).map_err(|error| at(Error::from_io("opening", error)))?;
+        let file =
+            File::open(path).map_err(|error| at(Error::from_io(catalogue::OPENING, error)))?;
         read(Bytes::File(file)).map_err(at)
     }
 
@@ -182,7 +183,7 @@ impl ParsedLog {
             return Err(Error::new(ErrorKind::Refused, text));
         }
         if word(&head, 28) != crc32c::crc32c(&head[..28]) {
-            return Err(self.damaged("the checksum of its header is wrong"));
+            return Err(self.damaged(catalogue::WRONG_HEADER_SUM));
         }
         let mut data = Vec::new();
         loop {
@@ -191,7 +192,7 @@ impl ParsedLog {
                 return Err(self.cut_off());
             }
             if word(&bytes, 36) != checksum(self.count, &bytes[..36]) {
-                return Err(self.damaged("its checksum is wrong"));
+                return Err(self.damaged(catalogue::WRONG_SUM));
             }
             let record = Record {
                 kind: bytes[0],
@@ -212,11 +213,11 @@ impl ParsedLog {
                 return Err(self.cut_off());
             }
             if word(&bytes, 32) != crc32c::crc32c(&data) {
-                return Err(self.damaged("the checksum of its data is wrong"));
+                return Err(self.damaged(catalogue::WRONG_DATA_SUM));
             }
             if self.take(&record, place)? {
                 return match self.fill(input, &mut [0])? {
-                    true => Err(self.damaged("there is more behind the end")),
+                    true => Err(self.damaged(catalogue::MORE_BEHIND_END)),
                     false => Ok(()),
                 };
             }
@@ -228,7 +229,7 @@ impl ParsedLog {
     fn take(&mut self, record: &Record, data: u64) -> Result<bool, Error> {
         if record.kind != DRIVE {
             if record.time < self.time {
-                return Err(self.damaged("its time lies before that of the record before it"));
+                return Err(self.damaged(catalogue::TIME_BEFORE));
             }
             self.time = record.time;
         }
@@ -240,7 +241,7 @@ impl ParsedLog {
                     && (512..=1 << 20).contains(&block)
                     && record.offset.is_multiple_of(block);
                 if usize::from(record.drive) != self.drives.len() || !fits {
-                    return Err(self.damaged("it describes no drive"));
+                    return Err(self.damaged(catalogue::DESCRIBES_NO_DRIVE));
                 }
                 let role = if record.flags & ABOVE == 0 { Role::Drive } else { Role::Above };
                 self.drives.push(Drive {
@@ -256,10 +257,10 @@ impl ParsedLog {
                 let number = usize::try_from(record.length).unwrap_or(usize::MAX);
                 let request = u32::try_from(record.length).unwrap_or(u32::MAX);
                 let Some(known) = self.requests.get_mut(number) else {
-                    return Err(self.damaged("it completes a request that never arrived"));
+                    return Err(self.damaged(catalogue::NEVER_ARRIVED));
                 };
                 if known.completion.is_some() {
-                    return Err(self.damaged("it completes a request for the second time"));
+                    return Err(self.damaged(catalogue::COMPLETED_TWICE));
                 }
                 if !flag {
                     known.completion = Some(event);
@@ -268,8 +269,8 @@ impl ParsedLog {
             }
             MARK => self.event(record.time, Moment::Mark { data, length: record.data_bytes }),
             END if record.length == self.count => return Ok(true),
-            END => return Err(self.damaged("the end speaks of another count of records")),
-            other => return Err(self.damaged(&format!("there is no kind {other}"))),
+            END => return Err(self.damaged(catalogue::OTHER_COUNT)),
+            other => return Err(self.damaged(statement!(catalogue::NO_KIND, kind = other))),
         }
         Ok(false)
     }
@@ -282,33 +283,36 @@ impl ParsedLog {
             _ => Action::Flush,
         };
         let Some(drive) = self.drives.get(usize::from(record.drive)) else {
-            return Err(self.damaged(&format!("there is no drive {}", record.drive)));
+            return Err(self.damaged(statement!(catalogue::NO_DRIVE, drive = record.drive)));
         };
         let Record { offset, length, .. } = *record;
         if action == Action::Flush {
             if (offset, length) != (0, 0) {
-                return Err(self.damaged("a flush has no range"));
+                return Err(self.damaged(catalogue::FLUSH_RANGE));
             }
         } else {
             if offset.checked_add(length).is_none_or(|end| end > drive.size_bytes) {
-                let text = format!(
-                    "{length} bytes at {offset} reach past the end of drive {} at {}",
-                    record.drive, drive.size_bytes
+                let text = statement!(
+                    catalogue::PAST_DRIVE,
+                    length = length,
+                    offset = offset,
+                    drive = record.drive,
+                    end = drive.size_bytes
                 );
-                return Err(self.damaged(&text));
+                return Err(self.damaged(text));
             }
             let block = u64::from(drive.block_bytes);
             if length == 0 || (offset | length) & (block - 1) != 0 {
-                let text = format!("{length} bytes at {offset} are not whole blocks");
-                return Err(self.damaged(&text));
+                let message = catalogue::NO_WHOLE_BLOCKS;
+                return Err(self.damaged(statement!(message, length = length, offset = offset)));
             }
         }
         let expected = if action == Action::Write { length } else { 0 };
         if u64::from(record.data_bytes) != expected {
-            return Err(self.damaged("its data have another length than its range"));
+            return Err(self.damaged(catalogue::OTHER_LENGTH));
         }
         let Ok(number) = u32::try_from(self.requests.len()) else {
-            return Err(self.damaged("there are more requests than a log can hold"));
+            return Err(self.damaged(catalogue::TOO_MANY_REQUESTS));
         };
         self.requests.push(LoggedRequest {
             drive: record.drive,
@@ -340,8 +344,8 @@ impl ParsedLog {
         }
     }
 
-    fn damaged(&self, what: &str) -> Error {
-        corrupt(statement!(catalogue::LOG_DAMAGED, record = self.count, what = what))
+    fn damaged(&self, what: impl Into<Text>) -> Error {
+        corrupt(statement!(catalogue::LOG_DAMAGED, record = self.count, what = what.into()))
     }
 
     fn cut_off(&self) -> Error {

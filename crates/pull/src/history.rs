@@ -124,7 +124,7 @@ impl History {
     /// [`ErrorKind::Invalid`] when the cut lies behind, and what reading the log says.
     pub fn advance(&mut self, cut: Cut) -> Result<(), Error> {
         if cut.events < self.events {
-            return Err(Error::new(ErrorKind::Invalid, "a history is rolled forward only"));
+            return Err(Error::new(ErrorKind::Invalid, catalogue::FORWARD_ONLY));
         }
         for drive in &self.drives {
             drive.durable.write().unwrap_or_else(PoisonError::into_inner).generation += 1;

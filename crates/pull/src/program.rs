@@ -12,7 +12,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use words::say;
+use words::{Text, statement};
 
 use crate::catalogue;
 
@@ -137,15 +137,21 @@ pub enum NoVerdict {
     NotRun(i32),
 }
 
+impl From<NoVerdict> for Text {
+    fn from(why: NoVerdict) -> Text {
+        match why {
+            NoVerdict::Hangs => catalogue::CHECK_HANGS.into(),
+            NoVerdict::Signal(number) => {
+                statement!(catalogue::CHECK_ENDED_BY_SIGNAL, number = number)
+            }
+            NoVerdict::NotRun(code) => statement!(catalogue::CHECK_NOT_RUN, code = code),
+        }
+    }
+}
+
 impl fmt::Display for NoVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NoVerdict::Hangs => f.write_str(catalogue::CHECK_HANGS.template()),
-            NoVerdict::Signal(number) => {
-                f.write_str(&say!(catalogue::CHECK_ENDED_BY_SIGNAL, number = number))
-            }
-            NoVerdict::NotRun(code) => f.write_str(&say!(catalogue::CHECK_NOT_RUN, code = code)),
-        }
+        write!(f, "{}", Text::from(*self))
     }
 }
 

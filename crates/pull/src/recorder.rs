@@ -172,7 +172,7 @@ impl Recorder {
             Sink::Memory(bytes) => Bytes::Memory(bytes),
             Sink::File { file, .. } => Bytes::File(file),
             Sink::Closed => {
-                return Err(Error::new(ErrorKind::Invalid, "the recording has ended already"));
+                return Err(Error::new(ErrorKind::Invalid, catalogue::RECORDING_ENDED));
             }
         };
         Ok(Log {
@@ -298,8 +298,7 @@ impl Device for RecordedDevice {
 
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         if reactor.clock() == Clock::Wall && self.recorder.clock.is_none() {
-            let text = "a recorder without a clock records on the virtual clock only";
-            return Err(Error::new(ErrorKind::Unsupported, text));
+            return Err(Error::new(ErrorKind::Unsupported, catalogue::VIRTUAL_CLOCK_ONLY));
         }
         let channel = RecordedChannel {
             below: self.below.open(depth, reactor)?,

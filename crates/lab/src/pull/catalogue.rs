@@ -99,4 +99,20 @@ words::catalogue! {
     ARRAY_PARITY: "parity of the array", "アレイのパリティ";
     SAMPLE_HUNT: "hunt", "探索";
     SAMPLE_FIGURE: "figure", "本測定";
+
+    // What was being done when the system refused.
+    TEST_OPTIONS: "options of a pull test", "電源断テストのオプション";
+    STARTING_TEST: "starting a pull test", "電源断テストの開始";
+    THE_TEST: "the pull test", "電源断テスト";
+    WHERE_PROGRAM_LIES: "where this program lies", "このプログラムの場所";
+    MOUNT_NAMESPACE: "a mount namespace", "マウント名前空間";
+    FOLDER_FOR_MOUNTS: "a folder for mounts", "マウント用のフォルダー";
+    MARK_OF_LOG: "a mark of the pull log", "電源断テストのログの印";
+    NOTHING_IN_SLOT: "there is nothing in this disk yet", "このディスクにはまだ何もありません";
+    BLOCK_AS_A_WHOLE: "a block is read as a whole", "ブロックは全体を一度に読みます";
+    TEST_IS_OVER: "the test has ended", "テストは終了しました";
+    WORKING_IN: "working in {path}", "{path} での作業";
+    WORKER_SAID_NOTHING: "it said nothing", "出力はありません";
+    WORKER_IN_GUEST_ENDED: "the worker in the guest ended: {last}", "ゲスト内のワーカーが終了しました: {last}";
+    NOT_REMOVED: "; could not remove {path}: {why}", "。{path} を削除できませんでした: {why}";
 }

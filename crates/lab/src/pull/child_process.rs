@@ -31,9 +31,6 @@ const LOOK: Duration = Duration::from_millis(100);
 /// What the process is told beside the program's own arguments where it needs no namespace.
 const IN_GUEST: &str = "--guest";
 
-/// What was being read or written when it failed.
-const TEST_OPTIONS: &str = "options of a pull test";
-
 /// What the process says.
 #[derive(Debug, Serialize, Deserialize)]
 enum ProcessMessage {
@@ -88,9 +85,9 @@ pub(crate) fn run_apart(
 }
 
 fn start(options: &Options, program: &Program) -> Result<Test, Error> {
-    let failed = |error: &std::io::Error| Error::from_io("starting a pull test", error);
+    let failed = |error: &std::io::Error| Error::from_io(catalogue::STARTING_TEST, error);
     let mut line = serde_json::to_vec(options)
-        .map_err(|error| Error::failed(Text::verbatim(&error)).at(TEST_OPTIONS))?;
+        .map_err(|error| Error::failed(Text::verbatim(&error)).at(catalogue::TEST_OPTIONS))?;
     line.push(b'\n');
     let mut command = Command::new(&program.path);
     command.args(&program.arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -129,7 +126,7 @@ pub fn serve_test(worker: &Program, in_guest: bool, output: &mut Output<'_>) -> 
         Ok(outcome) => ProcessMessage::Ended(Box::new(outcome)),
         Err(error) => ProcessMessage::Failed(error.into()),
     };
-    say(output, &said).map_err(|error| Error::from_io("the pull test", &error))
+    say(output, &said).map_err(|error| Error::from_io(catalogue::THE_TEST, &error))
 }
 
 fn say(output: &mut Output<'_>, said: &ProcessMessage) -> std::io::Result<()> {
@@ -142,9 +139,11 @@ fn test(worker: &Program, in_guest: bool, output: &mut Output<'_>) -> Result<Out
         enter()?;
     }
     let mut line = String::new();
-    std::io::stdin().read_line(&mut line).map_err(|error| Error::from_io(TEST_OPTIONS, &error))?;
+    std::io::stdin()
+        .read_line(&mut line)
+        .map_err(|error| Error::from_io(catalogue::TEST_OPTIONS, &error))?;
     let options: Options = serde_json::from_str(&line)
-        .map_err(|error| Error::usage(Text::verbatim(&error)).at(TEST_OPTIONS))?;
+        .map_err(|error| Error::usage(Text::verbatim(&error)).at(catalogue::TEST_OPTIONS))?;
     std::thread::spawn(|| {
         // Nothing more comes: this is the end of the run that has started it.
         let _ = std::io::stdin().read_line(&mut String::new());
@@ -159,7 +158,7 @@ fn test(worker: &Program, in_guest: bool, output: &mut Output<'_>) -> Result<Out
     };
     let outcome = run(&options, &ground, worker, &mut tell, &Arc::default())?;
     match gone {
-        Some(error) => Err(Error::from_io("the pull test", &error)),
+        Some(error) => Err(Error::from_io(catalogue::THE_TEST, &error)),
         None => Ok(outcome),
     }
 }

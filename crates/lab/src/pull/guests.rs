@@ -10,7 +10,9 @@ use std::thread::JoinHandle;
 use block::Device;
 use guest::{Boot, Drive, Kernel, Outcome, Processor, Setup, TimeBounds, USUAL_KERNEL};
 use host::Error;
+use words::{Text, statement};
 
+use super::catalogue;
 use super::options::Options;
 use super::program::OwnProgram;
 use super::talk::TalkDevice;
@@ -170,12 +172,13 @@ impl Life for LivingWorker {
         let _ = self.join();
     }
 
-    fn last_words(&mut self) -> Option<String> {
+    fn last_words(&mut self) -> Option<Text> {
         Some(match self.join()? {
-            Err(error) => error.to_string(),
+            Err(error) => error.into(),
             Ok(outcome) => {
-                let last = outcome.errors.lines().next_back().unwrap_or("it said nothing");
-                format!("the worker in the guest ended: {last}")
+                let last = outcome.errors.lines().next_back().map(Text::from);
+                let last = last.unwrap_or_else(|| catalogue::WORKER_SAID_NOTHING.into());
+                statement!(catalogue::WORKER_IN_GUEST_ENDED, last = last)
             }
         })
     }

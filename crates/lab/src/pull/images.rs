@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use block::{Blocking, Device, Extents, Reactor};
 use host::Error;
+use words::{Text, statement};
 
 /// How much is copied at once, in bytes.
 const PART_BYTES: usize = 1 << 20;
@@ -77,11 +78,13 @@ pub fn write_images(
         let folders = new_folders.iter().map(|path| (*path, std::fs::remove_dir(path)));
         let is_left = |(path, removed): (&Path, io::Result<()>)| match removed {
             Err(problem) if problem.kind() != io::ErrorKind::NotFound => {
-                Some(format!("; could not remove {}: {problem}", path.display()))
+                let why = block::io_text(&problem);
+                Some(statement!(catalogue::NOT_REMOVED, path = path.display(), why = why))
             }
             _ => None,
         };
-        error.and_then_some(removed.chain(folders).filter_map(is_left).collect::<String>())
+        let left = removed.chain(folders).filter_map(is_left);
+        error.and_then_some(Text::joined(left, ""))
     })
 }
 

@@ -58,7 +58,7 @@ pub fn enter() -> Result<(), Error> {
     }
     may_mount_or_why()?;
     let program = std::env::current_exe()
-        .map_err(|error| Error::from_io("where this program lies", &error))?;
+        .map_err(|error| Error::from_io(catalogue::WHERE_PROGRAM_LIES, &error))?;
     // `unshare` becomes the program: the process stays the same.
     let error = Command::new("unshare")
         .args(["--mount", "--propagation", "slave", "--"])
@@ -68,7 +68,7 @@ pub fn enter() -> Result<(), Error> {
         .exec();
     Err(match error.kind() {
         std::io::ErrorKind::NotFound => Error::failed(catalogue::NO_UNSHARE),
-        _ => Error::from_io("a mount namespace", &error),
+        _ => Error::from_io(catalogue::MOUNT_NAMESPACE, &error),
     })
 }
 
@@ -147,7 +147,7 @@ impl PullFolder {
     /// # Errors
     /// What the system says.
     pub fn new() -> Result<PullFolder, Error> {
-        let failed = |error: &std::io::Error| Error::from_io("a folder for mounts", error);
+        let failed = |error: &std::io::Error| Error::from_io(catalogue::FOLDER_FOR_MOUNTS, error);
         let covered = Path::new(COVERED);
         if !covered.is_dir() {
             return Err(Error::failed(statement!(catalogue::PULL_NEEDS_FUSE, path = COVERED)));

@@ -19,7 +19,7 @@ use super::outcome::{Outcome, Samples};
 use super::recording::{Recording, import, record, write_log_writes};
 use super::state::{StateOrigin, States, origins};
 use super::worker::Program;
-use words::{Text, in_language, language, say, statement};
+use words::{in_language, language, say, statement};
 
 /// Runs the test until its end, or until `stop` is set: then what is under way is given up.
 ///
@@ -287,7 +287,7 @@ impl Test<'_> {
         let broken = judgement.findings.as_ref().map_or(0, pull::Findings::broken_count);
         let why = match (&judgement.lost_for_good, judgement.unjudged, broken) {
             (Some(why), ..) => why.clone(),
-            (_, Some(why), _) => Text::verbatim(&why),
+            (_, Some(why), _) => why.into(),
             (_, _, 0) => return Ok(()),
             _ => statement!(catalogue::PROMISES_ARE_BROKEN, count = broken),
         };

@@ -137,7 +137,7 @@ fn try_check(
             }
         },
         CheckResult::Unjudged(NoVerdict::Hangs) => catalogue::CHECK_LATE.into(),
-        CheckResult::Unjudged(why) => Text::verbatim(&why),
+        CheckResult::Unjudged(why) => why.into(),
     };
     Err(Error::failed(statement!(catalogue::CHECK_FAILS_BEFORE, text = text)))
 }
@@ -229,7 +229,7 @@ impl Recording {
         let is_ours = |text: &[u8]| text != BEGIN && text != END && !Media::is_mark(text);
         for (event, time, text) in log.marks()?.into_iter().filter(|(.., text)| is_ours(text)) {
             let entry = serde_json::from_slice(&text).map_err(|error| {
-                Error::failed(Text::verbatim(&error)).at("a mark of the pull log").because(error)
+                Error::failed(Text::verbatim(&error)).at(catalogue::MARK_OF_LOG).because(error)
             })?;
             match entry {
                 Entry::Mark(mark) => marks.push((event, time, mark)),

@@ -9,6 +9,8 @@ use block::{
     Channel, Completion, Device, Error, ErrorKind, Info, Node, Reactor, Request, TracedChannel,
 };
 
+use super::catalogue;
+
 /// What lies in it, and how often that has changed.
 #[derive(Default)]
 struct SlotContent {
@@ -95,8 +97,8 @@ impl SlotChannel {
             self.below = None;
         }
         if let (None, true) = (&self.below, open) {
-            let device = device
-                .ok_or_else(|| Error::new(ErrorKind::Gone, "there is nothing in this disk yet"))?;
+            let device =
+                device.ok_or_else(|| Error::new(ErrorKind::Gone, catalogue::NOTHING_IN_SLOT))?;
             self.below = Some((changes, device.open(self.depth, &self.reactor)?));
         }
         Ok(())

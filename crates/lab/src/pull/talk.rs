@@ -25,7 +25,9 @@ use block::{
 };
 use host::Error;
 use rustix::fs::OFlags;
+use words::Text;
 
+use super::catalogue;
 use super::worker::{Line, serve_worker};
 
 const BLOCK_BYTES: usize = 4096;
@@ -201,7 +203,7 @@ impl Read for Blocks {
         self.file.read_exact_at(&mut bytes[start..start + BLOCK_BYTES], PLACE)?;
         let text = text_in(self.block());
         if text.len() > target.len() {
-            return Err(io::Error::other("a block is read as a whole"));
+            return Err(io::Error::other(Text::from(catalogue::BLOCK_AS_A_WHOLE)));
         }
         target[..text.len()].copy_from_slice(text);
         Ok(text.len())

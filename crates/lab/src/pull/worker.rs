@@ -193,7 +193,7 @@ pub(super) trait Life {
     /// Lets it end in order.
     fn end(&mut self);
     /// Why it has ended, where that is no fault of the test's: a guest's kernel that stopped.
-    fn last_words(&mut self) -> Option<String>;
+    fn last_words(&mut self) -> Option<Text>;
 }
 
 /// A process of this machine. Dropping it kills it.
@@ -215,7 +215,7 @@ impl Life for Process {
         let _ = self.child.wait();
     }
 
-    fn last_words(&mut self) -> Option<String> {
+    fn last_words(&mut self) -> Option<Text> {
         None
     }
 }
@@ -268,7 +268,7 @@ pub(super) enum WaitEnd {
     /// The check of the user's has not ended in time.
     CheckHangs,
     /// The kernel on which it worked has stopped.
-    Stopped(String),
+    Stopped(Text),
 }
 
 /// Why there is no answer.
@@ -353,8 +353,8 @@ impl Worker {
                     return Err(Error::failed(catalogue::WORK_HANGS));
                 }
                 Err(NoAnswer::Ended) => {
-                    let why =
-                        self.life.last_words().map_or(String::new(), |why| format!(": {why}"));
+                    let why = self.life.last_words().map(|why| Text::from(": ").and(why));
+                    let why = why.unwrap_or_default();
                     return Err(Error::failed(statement!(catalogue::WORK_ENDED, why = why)));
                 }
             }
@@ -458,12 +458,12 @@ fn carry_out(
     let mut tell = |entry: Entry| -> io::Result<()> {
         say(output, &WorkerMessage::Entry(entry))?;
         match input.read_line(&mut String::new())? {
-            0 => Err(io::Error::other("the test has ended")),
+            0 => Err(io::Error::other(Text::from(catalogue::TEST_IS_OVER))),
             _ => Ok(()),
         }
     };
     let failed = |point: &Path, error: &io::Error| {
-        Error::from_io(format_args!("working in {}", point.display()), error)
+        Error::from_io(statement!(catalogue::WORKING_IN, path = point.display()), error)
     };
     match task {
         Task::Run { command } => shell(&command)?,
@@ -836,8 +836,8 @@ mod tests {
 
         fn end(&mut self) {}
 
-        fn last_words(&mut self) -> Option<String> {
-            Some("Kernel panic - not syncing".to_owned())
+        fn last_words(&mut self) -> Option<Text> {
+            Some("Kernel panic - not syncing".into())
         }
     }
 
@@ -846,6 +846,6 @@ mod tests {
         let (_, said) = mpsc::channel();
         let mut worker = Worker::new(Box::new(StoppedLife), said, STATE_TIME, &Arc::default());
         let Ok(WaitEnd::Stopped(why)) = worker.judge(state()) else { panic!("it has stopped") };
-        assert_eq!(why, "Kernel panic - not syncing");
+        assert_eq!(why.to_string(), "Kernel panic - not syncing");
     }
 }
