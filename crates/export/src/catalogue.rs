@@ -16,7 +16,7 @@ words::catalogue! {
         "{place}: ここのカーネルにはループデバイスがありません({control})。ファイル自体はそれなしで使えます";
     NAMES_NO_DEVICE: "{place}: {tool} names no device: {output}",
         "{place}: {tool} がデバイス名を返しません: {output}";
-    STILL_OPEN: "{path}: {user} still has it open", "{path}: {user} がまだ開いています";
+    STILL_OPEN: "{path}: {user} still has it open", "{path}: {user}がまだ開いています";
     TOOL_MISSING: "{tool} is not there: apt-get install mount",
         "{tool} がありません: apt-get install mount";
     FAILED_SILENTLY: "failed and said nothing", "失敗しましたが、理由の出力がありません";
@@ -104,7 +104,7 @@ words::catalogue! {
     UBLK_GONE: "the ublk device is there no more", "ublk デバイスがなくなっています";
     UBLK_OF_ANOTHER: "what it stood for is not what would be served now", "元の内容と、今提供するものが異なります";
     GOING_ON_WITH: "going on with {device}", "{device} の再開";
-    UBLK_STILL_OPEN: "{user} still has it open", "{user} が開いたままです";
+    UBLK_STILL_OPEN: "{user} still has it open", "{user}が開いたままです";
     FILE_SYSTEM_OR_PROGRAM: "a file system or a program", "ファイルシステムかプログラム";
     NOT_ANSWERED: "requests are not answered", "要求に応答がありません";
     REQUESTS_TOO_SMALL: "{device} takes at most {most} bytes in a request, too few to be served",
@@ -120,4 +120,6 @@ words::catalogue! {
     RECEIVING_MESSAGE: "receiving a message", "メッセージの受信";
     SERVING_MOUNT: "serving a mount", "マウントの提供";
     NO_CERTIFICATE_IN_IT: "there is no certificate in it", "証明書がありません";
+    PROCESS_OF: "process {process} ({name})", "プロセス {process}({name})";
+    NO_CERTIFICATE: "{path}: there is no certificate in it", "{path}: 証明書が入っていません";
 }

@@ -166,12 +166,13 @@ impl LoopDevice {
     pub fn detach(&mut self) -> Result<(), Error> {
         if self.attached && self.is_ours() {
             if let Some(user) = self.user_before_it_goes() {
-                return Err(self.busy(&user));
+                return Err(self.busy(user));
             }
             self.let_go()?;
             if self.is_ours() {
                 let user = users::of_disk(&self.path);
-                return Err(self.busy(&user.map_or("a program".to_owned(), |it| it.to_string())));
+                let user = user.map_or_else(|| catalogue::A_PROGRAM.into(), |it| Text::from(&it));
+                return Err(self.busy(user));
             }
         } else if self.attached && self.told {
             // Somebody else has taken it away.
@@ -182,7 +183,7 @@ impl LoopDevice {
     }
 
     /// Who has it open for longer than a look, as far as that is known by now.
-    fn user_before_it_goes(&mut self) -> Option<String> {
+    fn user_before_it_goes(&mut self) -> Option<Text> {
         if self.goes {
             return None;
         }
@@ -190,10 +191,10 @@ impl LoopDevice {
             self.user = users::of_disk(&self.path);
             self.looks += u32::from(self.user.is_some());
         }
-        self.user.as_ref().filter(|_| self.looks <= LOOKS_MAX).map(ToString::to_string)
+        self.user.as_ref().filter(|_| self.looks <= LOOKS_MAX).map(Text::from)
     }
 
-    fn busy(&self, user: &str) -> Error {
+    fn busy(&self, user: Text) -> Error {
         Error::new(
             ErrorKind::Busy,
             statement!(catalogue::STILL_OPEN, path = self.path.display(), user = user),

@@ -1,9 +1,12 @@
 //! The processes that use a path, as far as `/proc` tells this user: for the error when it is to be
 //! taken away.
 
-use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use words::{Text, statement};
+
+use crate::catalogue;
 
 /// A process.
 #[derive(Debug, PartialEq, Eq)]
@@ -12,9 +15,9 @@ pub struct User {
     name: String,
 }
 
-impl fmt::Display for User {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "process {} ({})", self.process, self.name)
+impl From<&User> for Text {
+    fn from(user: &User) -> Text {
+        statement!(catalogue::PROCESS_OF, process = user.process, name = &user.name)
     }
 }
 

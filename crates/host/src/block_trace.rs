@@ -141,7 +141,7 @@ fn tracefs() -> Result<OwnedFd, Error> {
     own().map_err(|errno: Errno| match errno {
         Errno::PERM | Errno::ACCESS => only_root(),
         Errno::NODEV => without_tracing(),
-        errno => Error::from_io("mounting tracefs", &errno.into()),
+        errno => Error::from_io(catalogue::MOUNTING_TRACEFS, &errno.into()),
     })
 }
 
@@ -213,7 +213,7 @@ impl BlockTrace {
         mkdirat(&root, instance.as_str(), Mode::from_raw_mode(0o700)).map_err(
             |errno| match errno {
                 Errno::PERM | Errno::ACCESS => only_root(),
-                errno => Error::from_io("an instance of tracing", &errno.into()),
+                errno => Error::from_io(catalogue::TRACING_INSTANCE, &errno.into()),
             },
         )?;
         let mut trace = BlockTrace {
@@ -238,7 +238,7 @@ impl BlockTrace {
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound => without_tracing(),
             io::ErrorKind::PermissionDenied => Error::refused(catalogue::LOCKED_DOWN),
-            _ => Error::from_io("setting up tracing", &error),
+            _ => Error::from_io(catalogue::SETTING_UP_TRACING, &error),
         };
         let write =
             |name: &str, text: &str| write_at(&self.root, &self.path(name), text).map_err(failed);
@@ -279,7 +279,7 @@ impl BlockTrace {
                     Ok(0) => break,
                     Ok(read) => read,
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                    Err(error) => return Err(Error::from_io("reading the kernel's trace", &error)),
+                    Err(error) => return Err(Error::from_io(catalogue::READING_TRACE, &error)),
                 };
                 count += read;
                 take_page(&page[..read], &self.layouts, &mut self.held);
@@ -306,7 +306,7 @@ impl BlockTrace {
     /// As [`BlockTrace::read`].
     pub fn stop(mut self, take: &mut dyn FnMut(&Event)) -> Result<u64, Error> {
         write_at(&self.root, &self.path("tracing_on"), "0")
-            .map_err(|error| Error::from_io("ending the trace", &error))?;
+            .map_err(|error| Error::from_io(catalogue::ENDING_TRACE, &error))?;
         while self.read(take)? > 0 {}
         self.give(u64::MAX, take);
         Ok(self.processors.iter().map(|processor| self.dropped(processor)).sum())

@@ -12,6 +12,8 @@ words::catalogue! {
     MACHINE_HAS: "this machine has available", "このマシンで使えるのは ";
     CGROUP_HAS: "are left of the {limit} that the cgroup {group} may have",
         "cgroup {group} の上限 {limit} の残りは ";
+    MEMORY_OF: "memory {size}", "メモリー {size}";
+    OWN_PROCESSORS: "the processors of this process", "このプロセスのプロセッサー";
     FEW_PROCESSORS: "{wanted} processors are wanted, and there are {here} here",
         "プロセッサーが {wanted} 個必要ですが、ここには {here} 個です";
     OTHER_MACHINE: "the machine has changed since the run began ({changes}); figures would not compare. \
@@ -46,7 +48,7 @@ words::catalogue! {
     MOUNT_OPTIONS: "mount options", "マウントオプション";
     MOUNT_OPTIONS_OF: "mount options of {kind}", "{kind} のマウントオプション";
     LOOKING_WHAT: "looking what it holds", "内容の確認";
-    IN_USE_BY: "{user} uses it", "{user} が使用中です";
+    IN_USE_BY: "{user} uses it", "{user}が使用中です";
     UNMOUNTING: "unmounting {point}", "{point} のアンマウント";
     NOT_MOUNTABLE: "no {kind} that mounts: {why}", "{kind} としてマウントできません: {why}";
     MOUNT_OPTION_REFUSED: "{kind} does not take the mount option {word}: {why}",
@@ -66,6 +68,11 @@ words::catalogue! {
     NO_TRACING: "this kernel has no tracing of its block layer (CONFIG_BLK_DEV_IO_TRACE); a stack of raidloom's is \
         recorded by its layer record(file:FILE, …)",
         "このカーネルではブロック層をトレースできません(CONFIG_BLK_DEV_IO_TRACE)。raidloom のスタックは層 record(file:FILE, …) で記録できます";
+    MOUNTING_TRACEFS: "mounting tracefs", "tracefs のマウント";
+    TRACING_INSTANCE: "an instance of tracing", "トレースのインスタンス";
+    SETTING_UP_TRACING: "setting up tracing", "トレースの準備";
+    READING_TRACE: "reading the kernel's trace", "カーネルのトレースの読み込み";
+    ENDING_TRACE: "ending the trace", "トレースの終了";
     LOCKED_DOWN: "this kernel is locked down and permits no tracing (kernel_lockdown(7))",
         "このカーネルはロックダウン中で、トレースできません(kernel_lockdown(7))";
 

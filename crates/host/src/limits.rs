@@ -115,7 +115,7 @@ impl Cgroup {
     fn enter(bytes: u64) -> Result<Cgroup, Error> {
         let refused = |why: Text| {
             let said = statement!(catalogue::NO_CGROUP, why = why);
-            Error::usage(said).at(format!("memory {}", size_text(bytes)))
+            Error::usage(said).at(statement!(catalogue::MEMORY_OF, size = size_text(bytes)))
         };
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let found = MemoryHierarchy::find(&groups, &system::mounts())

@@ -478,9 +478,7 @@ pub fn points_of(device: &Path) -> Vec<PathBuf> {
 /// What `umount` says, and a program that still uses it.
 pub fn unmount(point: &Path) -> Result<(), Error> {
     try_unmount(point).map_err(|error| match users::below(point) {
-        Some(user) if is_busy(&error) => {
-            error.then(statement!(catalogue::IN_USE_BY, user = user.to_string()))
-        }
+        Some(user) if is_busy(&error) => error.then(statement!(catalogue::IN_USE_BY, user = &user)),
         _ => error,
     })
 }

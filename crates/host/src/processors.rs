@@ -22,7 +22,7 @@ impl Processors {
     /// When there are fewer, or the system's answer.
     pub fn keep_to(count: usize) -> Result<Processors, Error> {
         let failed = |error: rustix::io::Errno| {
-            Error::from_io("the processors of this process", &io::Error::from(error))
+            Error::from_io(catalogue::OWN_PROCESSORS, &io::Error::from(error))
         };
         let before = sched_getaffinity(None).map_err(failed)?;
         let mut kept = CpuSet::new();

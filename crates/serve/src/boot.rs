@@ -523,10 +523,10 @@ fn run(program: &Path, words: &[&str], is_wanted: &dyn Fn() -> bool) -> Result<(
     };
     let mut command = tool::command(program);
     command.args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let output = command
-        .spawn()
-        .and_then(|program| tool::output_while(program, is_wanted))
-        .map_err(|error| Error::from_io(format_args!("running `{}`", called()), &error))?;
+    let output =
+        command.spawn().and_then(|program| tool::output_while(program, is_wanted)).map_err(
+            |error| Error::from_io(statement!(catalogue::RUNNING, command = called()), &error),
+        )?;
     if output.status.success() {
         return Ok(());
     }

@@ -228,4 +228,10 @@ words::catalogue! {
     MAKING_RUNTIME_FOLDER: "making the runtime folder {folder}",
         "ランタイムフォルダー {folder} の作成";
     MAKING_LOG: "making a log in {folder}", "{folder} でのログの作成";
+    STANDARD_INPUT: "standard input", "標準入力";
+    FILE_HANDED_OVER: "a file that was handed over", "渡されたファイル";
+    DESCRIPTOR_DOES_NOT_FIT: "a descriptor does not fit into its message",
+        "ファイル記述子がメッセージに収まりません";
+    RUNNING: "running `{command}`", "`{command}` の実行";
+    CLOCK_OF_DISKS: "the disks' clock", "ディスクの時計";
 }

@@ -211,7 +211,7 @@ impl Drop for LaunchedServer {
 
 /// A guard that hands out the files that came with a launch.
 pub(crate) fn adopt(guard: &Guard, files: Vec<File>) -> Result<(), Error> {
-    let failed = |error: io::Error| Error::from_io("a file that was handed over", &error);
+    let failed = |error: io::Error| Error::from_io(catalogue::FILE_HANDED_OVER, &error);
     files.into_iter().try_for_each(|file| guard.adopt(file)).map_err(failed)
 }
 
@@ -222,7 +222,7 @@ fn say_launch(mut starter: &UnixStream, launch: &Launch, files: &[File]) -> io::
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         let files = [file.as_fd()];
         if !ancillary.push(SendAncillaryMessage::ScmRights(&files)) {
-            return Err(io::Error::other("a descriptor does not fit into its message"));
+            return Err(io::Error::other(Text::from(catalogue::DESCRIPTOR_DOES_NOT_FIT)));
         }
         sendmsg(starter, &[IoSlice::new(b"+")], &mut ancillary, SendFlags::NOSIGNAL)?;
     }

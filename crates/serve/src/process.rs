@@ -37,7 +37,7 @@ pub fn serve(log: Option<&Path>, signals: &UnixStream) -> Result<(), Error> {
     // Away from the terminal: its Ctrl-C is not for this process. One that leads a session already
     // is away from it.
     let _ = rustix::process::setsid();
-    let failed = |error: io::Error| Error::from_io("standard input", &error);
+    let failed = |error: io::Error| Error::from_io(catalogue::STANDARD_INPUT, &error);
     let starter = UnixStream::from(io::stdin().as_fd().try_clone_to_owned().map_err(failed)?);
     let started = || {
         let (launch, files) = hear_launch(&starter).map_err(failed)?;

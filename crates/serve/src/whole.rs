@@ -7,6 +7,7 @@ use array::MemberState;
 use block::{Device, Error};
 use reactor::derive_seed;
 
+use crate::catalogue;
 use crate::open::OpenStack;
 use crate::upkeep::PolledUpkeep;
 
@@ -56,7 +57,9 @@ impl OpenStack {
             if reactor.now() >= end {
                 return Ok(None);
             }
-            reactor.wait(Some(end)).map_err(|error| Error::from_io("the disks' clock", error))?;
+            reactor
+                .wait(Some(end))
+                .map_err(|error| Error::from_io(catalogue::CLOCK_OF_DISKS, error))?;
         }
     }
 }

@@ -172,10 +172,8 @@ impl FuseFile {
         }
         mount::unmount(&self.path, false).map_err(|error| match error.kind() {
             io::ErrorKind::ResourceBusy => {
-                let user = users::of(&self.path).map_or_else(
-                    || catalogue::A_PROGRAM.into(),
-                    |user| Text::from(user.to_string()),
-                );
+                let user = users::of(&self.path)
+                    .map_or_else(|| catalogue::A_PROGRAM.into(), |user| Text::from(&user));
                 Error::new(
                     ErrorKind::Busy,
                     statement!(catalogue::STILL_OPEN, path = self.path.display(), user = user),

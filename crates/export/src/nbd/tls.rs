@@ -10,6 +10,9 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection};
+use words::statement;
+
+use crate::catalogue;
 
 /// Files in PEM from which the server takes its certificate.
 #[derive(Clone, Debug)]
@@ -60,7 +63,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
     if found.is_empty() {
         return Err(Error::new(
             ErrorKind::Invalid,
-            format!("{}: there is no certificate in it", path.display()),
+            statement!(catalogue::NO_CERTIFICATE, path = path.display()),
         ));
     }
     Ok(found)

@@ -229,7 +229,7 @@ impl UblkDevice {
             self.looks += u32::from(self.user.is_some());
         }
         if let Some(user) = self.user.as_ref().filter(|_| self.looks <= LOOKS_MAX) {
-            return Err(busy(user.to_string().into()));
+            return Err(busy(user.into()));
         }
         // Whoever has it for itself alone (a file system, md, another program) keeps us out, and as
         // long as we have it nobody comes in.
