@@ -142,6 +142,8 @@ words::catalogue! {
         "left-symmetric(ls)、left-asymmetric(la)、right-symmetric(rs)、right-asymmetric(ra)など md のレイアウト";
     RAID10_LAYOUTS: "n2, f2, o2 or the like", "n2、f2、o2 など";
     NO_LAYOUT_OF_LEVEL: "no layout: there is only one", "レイアウトの指定なし(1 つだけ)";
+    MEMBER_NUMBER: "member {number}", "メンバー {number}";
+    WAS_OF_ARRAY: "{role} of {array}", "{array} の{role}";
     ERASING_SUPERBLOCK: "erasing its superblock", "スーパーブロックの消去";
     READING_SUPERBLOCK: "{source}: reading its superblock", "{source}: スーパーブロックの読み込み";
     READING_PARTITIONS: "{source}: reading its partition table",

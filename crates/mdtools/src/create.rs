@@ -612,7 +612,7 @@ impl NewArraySettings {
         let (level, layout, chunk_bytes) = shape(layer)?;
         let mut random = Random::with_seed(seed);
         let member = |(role, bytes): (u16, &u64)| NewMember {
-            name: format!("member {role}"),
+            name: catalogue::say!(MEMBER_NUMBER, number = role),
             size_sectors: bytes / SECTOR_BYTES,
             device_uuid: uuid(&mut random),
             role: Role::Active(role),

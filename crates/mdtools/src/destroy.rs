@@ -8,7 +8,7 @@ use super::source::Purpose;
 use super::{ExaminedPath, MemberSource, SECTOR_BYTES, SUPERBLOCK_BYTES, bitmap_offset, examine};
 use host::Error;
 use host::guard::Guard;
-use words::statement;
+use words::{Text, statement};
 
 /// A member whose superblocks were erased.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub struct ErasedMember {
     /// What it lies on.
     pub source: MemberSource,
     /// What it was, one text for each superblock.
-    pub was: Vec<String>,
+    pub was: Vec<Text>,
     /// The array's identity.
     pub set_uuid: [u8; 16],
     /// How many members the array has.
@@ -75,7 +75,10 @@ pub fn destroy<S: Clone + Into<MemberSource>>(
             was: examined
                 .found
                 .iter()
-                .map(|found| format!("{} of {}", found.superblock.role(), found.superblock.name()))
+                .map(|found| {
+                    let (role, array) = (found.superblock.role(), found.superblock.name());
+                    statement!(catalogue::WAS_OF_ARRAY, role = role, array = array)
+                })
                 .collect(),
             set_uuid: superblock.set_uuid,
             members: superblock.raid_disks,

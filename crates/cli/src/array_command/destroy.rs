@@ -7,6 +7,7 @@ use host::guard::Guard;
 use mdtools::MemberSource;
 use serde_json::json;
 use serve::Boot;
+use words::Text;
 
 use crate::array_command;
 use crate::catalogue::say;
@@ -36,12 +37,15 @@ pub(super) fn destroy(output: &Output, arguments: &DestroyArguments) -> Result<(
         return output.document(
             &erased
                 .iter()
-                .map(|erased| json!({ "path": erased.source.to_string(), "was": erased.was }))
+                .map(|erased| {
+                    let was: Vec<String> = erased.was.iter().map(Text::english).collect();
+                    json!({ "path": erased.source.to_string(), "was": was })
+                })
                 .collect::<Vec<_>>(),
         );
     }
     let line = |erased: &mdtools::ErasedMember| {
-        say!(SUPERBLOCK_ERASED, member = erased.source, was = erased.was.join(", "))
+        say!(SUPERBLOCK_ERASED, member = erased.source, was = Text::joined(&erased.was, ", "))
     };
     let mut lines: Vec<String> = erased.iter().map(line).collect();
     match forgotten {
