@@ -192,7 +192,7 @@ pub(crate) fn write_card(
 fn card(path: &Path, run: &Run, analysis: &Analysis) -> Result<Vec<u8>, Failure> {
     let ends_with = |wanted: &str| path.extension().is_some_and(|ending| ending == wanted);
     let card = if ends_with("png") {
-        report::card_png(run, analysis).map_err(|error| Failure::failed(Text::verbatim(&error)))?
+        report::card_png(run, analysis).map_err(|error| Failure::failed(&error))?
     } else if ends_with("svg") {
         report::card_svg(run, analysis).map(String::into_bytes)
     } else {

@@ -7,8 +7,10 @@ use results::analysis::Analysis;
 use results::types::Run;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb::Database};
+use words::{Text, statement};
 
 use crate::card_svg;
+use crate::words::catalogue;
 
 /// Pixels for each of the card's own, as screens of high resolution have them.
 const SCALE: f32 = 2.0;
@@ -22,15 +24,18 @@ pub enum PngError {
     Drawing(String),
 }
 
+impl From<&PngError> for Text {
+    fn from(error: &PngError) -> Text {
+        match error {
+            PngError::NoFont => catalogue::PNG_NO_FONT.into(),
+            PngError::Drawing(why) => statement!(catalogue::PNG_DRAWING, why = why),
+        }
+    }
+}
+
 impl fmt::Display for PngError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoFont => out.write_str(
-                "there is no font on this machine to draw a PNG with: install one (on Debian \
-                 fonts-dejavu-core), or write the card as .svg",
-            ),
-            Self::Drawing(why) => write!(out, "drawing the card as PNG: {why}"),
-        }
+        write!(out, "{}", Text::from(self))
     }
 }
 

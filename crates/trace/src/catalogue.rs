@@ -50,6 +50,9 @@ words::catalogue! {
     NO_MICROSECONDS: "`{text}` is no time in microseconds",
         "`{text}` はマイクロ秒単位の時刻ではありません";
     IOLOG_LINE: "a line is FILE ACTION OFFSET LENGTH", "1 行は FILE ACTION OFFSET LENGTH です";
+    NO_NUMBER_OF: "`{text}` is no {what}", "{what} `{text}` は数ではありません";
+    AN_OFFSET: "offset", "オフセット";
+    A_LENGTH: "length", "長さ";
     NO_ACTION: "`{action}` is no action of fio's (read, write, trim, sync, datasync, wait)",
         "`{action}` は fio の操作ではありません(read、write、trim、sync、datasync、wait)";
     FIRST_LINE: "the first line is not `{version_3}`", "最初の行が `{version_3}` ではありません";

@@ -8,7 +8,7 @@
 use std::io::Write;
 
 use block::Error;
-use words::statement;
+use words::{Message, statement};
 
 use crate::catalogue;
 use crate::source::{Contents, Devices, Lines, ParsedLine};
@@ -62,7 +62,8 @@ impl Iolog {
             "wait" => {
                 let wait: Option<u64> = offset.parse().ok();
                 let wait = wait.and_then(|wait| wait.checked_mul(1000));
-                let wait = wait.ok_or_else(|| format!("`{offset}` is no time in microseconds"))?;
+                let wait =
+                    wait.ok_or_else(|| statement!(catalogue::NO_MICROSECONDS, text = offset))?;
                 self.waited_nanoseconds = self.waited_nanoseconds.saturating_add(wait);
                 return Ok(None);
             }
@@ -70,12 +71,13 @@ impl Iolog {
                 return Err(statement!(catalogue::NO_ACTION, action = action));
             }
         };
-        let number = |text: &str, what: &str| {
-            text.parse::<u64>().map_err(|_| format!("`{text}` is no {what}"))
+        let number = |text: &str, what: Message| {
+            let no_number = |_| statement!(catalogue::NO_NUMBER_OF, text = text, what = what);
+            text.parse::<u64>().map_err(no_number)
         };
         let (offset, length) = match op {
             RecordedOp::Flush => (0, 0),
-            _ => (number(offset, "offset")?, number(length, "length")?),
+            _ => (number(offset, catalogue::AN_OFFSET)?, number(length, catalogue::A_LENGTH)?),
         };
         let (latency_nanoseconds, fua, stream) = (None, false, 0);
         let record =

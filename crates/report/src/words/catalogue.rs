@@ -702,4 +702,7 @@ words::catalogue! {
     LESS_THAN_ONE_PERCENT: "less than 1 %", "1 % 未満";
     CHOICE_OR: "or", "または";
     CHOICE_DO: "do it", "作成";
+    PNG_NO_FONT: "there is no font on this machine to draw a PNG with: install one (on Debian fonts-dejavu-core), or write the card as .svg",
+        "このマシンには PNG を描くフォントがありません。インストールするか(Debian では fonts-dejavu-core)、カードを .svg で出力してください";
+    PNG_DRAWING: "drawing the card as PNG: {why}", "PNG のカードの描画: {why}";
 }
