@@ -342,4 +342,19 @@ words::catalogue! {
     FAILED_WHILE_MEASURED: "it has failed while it was measured ({cause})", "測定中に故障しました({cause})";
     ENDED_AFTER: "it was ended after {time} of real time (trials.real_time_limit)",
         "実時間 {time} で打ち切りました(trials.real_time_limit)";
+
+    // What a run was at when the system refused.
+    PROCESS_IN_BRACKETS: " (process {process})", "({process})";
+    LOCKING: "locking {path}", "{path} のロック";
+    SYNC_PANICKED: "the thread that syncs has panicked", "同期のスレッドがパニックしました";
+    FILLING_MEMBER: "filling the member file {path}", "メンバーのファイル {path} への書き込み";
+    EMPTYING: "emptying {path}", "{path} を空にする処理";
+    RESTING: "resting", "休止";
+    MAKING: "making {path}", "{path} の作成";
+    FOLDER_FOR_RUN: "a folder for the run", "測定用のフォルダー";
+    PROGRAM_ENDED_WITH: "{name} ended with {status}", "{name} が {status} で終了しました";
+    SUBMITTED_AS: "it was submitted as job {jobs}", "ジョブ {jobs} として投入されました";
+    MADE_IN_IMAGE: "what is made in the image", "イメージの中に作るもの";
+    DISK_IN_IMAGE: "the disk in the image", "イメージの中のディスク";
+    FILE_OF_IMAGE: "what the image is a file of", "イメージのファイルを置くもの";
 }

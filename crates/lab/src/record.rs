@@ -193,7 +193,7 @@ impl Record {
         let Some((sync, bytes)) = self.under_way.take() else { return Ok(()) };
         let synced = sync
             .join()
-            .unwrap_or_else(|_| Err(io::Error::other("the thread that syncs has panicked")));
+            .unwrap_or_else(|_| Err(io::Error::other(Text::from(catalogue::SYNC_PANICKED))));
         synced.map_err(|error| self.take_back(&error))?;
         self.whole_bytes += bytes;
         Ok(())
@@ -225,12 +225,13 @@ fn lock(file: &File, path: &Path) -> Result<(), Error> {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => {
             let holder = host::system::lock_holder(file)
-                .map_or(String::new(), |process| format!(" (process {process})"));
+                .map(|process| statement!(catalogue::PROCESS_IN_BRACKETS, process = process))
+                .unwrap_or_default();
             let said = statement!(catalogue::GOING_ON, holder = holder);
             Err(Error::refused(said).at(path.display()))
         }
         Err(TryLockError::Error(error)) => {
-            Err(Error::from_io(format!("locking {}", path.display()), &error))
+            Err(Error::from_io(statement!(catalogue::LOCKING, path = path.display()), &error))
         }
     }
 }

@@ -1160,7 +1160,7 @@ impl Builder<'_> {
                 .map(|(offset, length)| BadRange { offset, length })
                 .collect(),
             delay: delay
-                .map_err(|error| Error::with_source(ErrorKind::Invalid, "delay", error))?
+                .map_err(|error| Error::new(ErrorKind::Invalid, error).at("delay"))?
                 .unwrap_or(plain.delay),
             delay_probability: settings
                 .number("delay_probability")?
@@ -1193,7 +1193,7 @@ impl Builder<'_> {
             };
         };
         let per_request = size::parse_duration(latency)
-            .map_err(|error| Error::with_source(ErrorKind::Invalid, "latency", error))?;
+            .map_err(|error| Error::new(ErrorKind::Invalid, error).at("latency"))?;
         Ok(Some(ServiceTime { per_request, bytes_per_second }))
     }
 

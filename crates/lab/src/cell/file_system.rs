@@ -18,7 +18,7 @@ use super::names::{FILE_SYSTEM, IMAGE, IMAGE_SIZE, OUTER_FILE_SYSTEM};
 use super::values::{Choice, ImageIo};
 use crate::catalogue;
 use crate::stacks;
-use words::{Text, statement};
+use words::{Message, Text, statement};
 
 /// FAT keeps the size of a file in 32 bits.
 const FAT_FILE_BYTES_MAX: u64 = (4 << 30) - 1;
@@ -61,7 +61,7 @@ impl Axes {
 
     fn nested(&self) -> Result<Option<NestedImage>, Error> {
         let Choice::With(kind) = self.image else { return Ok(None) };
-        let needs = |axis: &str, what: &str| {
+        let needs = |axis: &str, what: Message| {
             Error::usage(statement!(
                 catalogue::IMAGE_NEEDS_AXIS,
                 image = IMAGE,
@@ -71,13 +71,13 @@ impl Axes {
             ))
         };
         if self.file_system.value().is_none() {
-            return Err(needs(FILE_SYSTEM, "what is made in the image"));
+            return Err(needs(FILE_SYSTEM, catalogue::MADE_IN_IMAGE));
         }
         let size_bytes =
-            self.image_bytes.ok_or_else(|| needs(IMAGE_SIZE, "the disk in the image"))?;
+            self.image_bytes.ok_or_else(|| needs(IMAGE_SIZE, catalogue::DISK_IN_IMAGE))?;
         let outer = self
             .outer_file_system
-            .ok_or_else(|| needs(OUTER_FILE_SYSTEM, "what the image is a file of"))?;
+            .ok_or_else(|| needs(OUTER_FILE_SYSTEM, catalogue::FILE_OF_IMAGE))?;
         let image = Image { kind, size_bytes, direct: self.image_io == Some(ImageIo::Direct) };
         image.check()?;
         Ok(Some(NestedImage {

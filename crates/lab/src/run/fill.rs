@@ -11,7 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use reactor::Random;
 use rustix::fs::Advice;
+use words::statement;
 
+use crate::catalogue;
 use host::Error;
 
 const PIECE_BYTES: usize = 1 << 20;
@@ -31,7 +33,7 @@ pub(super) fn fill(
     stop: &AtomicBool,
 ) -> Result<(), Error> {
     let failed = |error: std::io::Error| {
-        Error::from_io(format_args!("filling the member file {}", path.display()), &error)
+        Error::from_io(statement!(catalogue::FILLING_MEMBER, path = path.display()), &error)
     };
     let mut random = Random::with_seed(seed);
     let mut piece: Vec<u8> =

@@ -9,8 +9,10 @@ use bench::suite::folder::check_limit;
 use block::Node;
 use reactor::derive_seed;
 use results::{OneDisk, Plan, SharedDisk, course};
+use words::statement;
 
 use super::fill::fill;
+use crate::catalogue;
 use crate::cell::{self, Cell, StackOpening};
 use crate::order;
 use crate::stacks::{Leaf, MadeFile, leaves};
@@ -199,8 +201,8 @@ pub(super) fn empty_stores(node: &Node, own: &Path, guard: &Guard) -> Result<(),
         let path = file.path(own);
         let opened = guard.open(&path, Access::Write)?;
         let emptied = opened.set_len(0).and_then(|()| opened.set_len(file.size_bytes));
-        emptied
-            .map_err(|error| Error::from_io(format_args!("emptying {}", path.display()), &error))?;
+        let place = || statement!(catalogue::EMPTYING, path = path.display());
+        emptied.map_err(|error| Error::from_io(place(), &error))?;
     }
     children.iter().try_for_each(|child| empty_stores(child, own, guard))
 }

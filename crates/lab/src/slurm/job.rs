@@ -123,8 +123,11 @@ fn answer(name: &str, output: &Output) -> Result<String, Error> {
     });
     let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
     Err(Error::failed(match &lines[..] {
-        [] => format!("{name} ended with {}", output.status),
-        lines => format!("{name}: {}", lines.join("; ")),
+        [] => {
+            let status = output.status.to_string();
+            statement!(catalogue::PROGRAM_ENDED_WITH, name = name, status = status)
+        }
+        lines => format!("{name}: {}", lines.join("; ")).into(),
     }))
 }
 

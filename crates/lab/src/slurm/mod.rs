@@ -117,7 +117,7 @@ pub fn submit(wanted: &SlurmRequest<'_>) -> Result<(PathBuf, Job), Error> {
             }
             return Err(error);
         }
-        return Err(error.then(format!("it was submitted as job {}", job.jobs.join(", "))));
+        return Err(error.then(statement!(catalogue::SUBMITTED_AS, jobs = job.jobs.join(", "))));
     }
     Ok((folder, job))
 }
