@@ -289,7 +289,7 @@ impl Op {
         matches!(self, Op::Read { .. } | Op::Write { .. })
     }
 
-    /// The operation's name, for those who read messages.
+    /// The operation's name, for messages.
     #[must_use]
     pub fn message(&self) -> Message {
         match self {

@@ -19,8 +19,8 @@ pub enum Links {
     Refused,
 }
 
-/// Why a file is not read; it is inside the [`io::Error`], and said in other languages by whoever
-/// has them.
+/// Why a file is not read. It is inside the [`io::Error`], so that it can be said in other languages
+/// further up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unread {
     /// It is a folder, a pipe, a device.
