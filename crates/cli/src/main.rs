@@ -72,14 +72,14 @@ fn main() -> ExitCode {
     };
     let typed: Vec<OsString> = std::env::args_os().collect();
     let (words, note) = spellings::modern(&typed);
-    if let Some(line) = spellings::misplaced(&command, &words) {
+    let language = language_of_refusals(&words);
+    let misplaced = words::in_language(language, || spellings::misplaced(&command, &words));
+    if let Some(line) = misplaced {
         escape::err(&format!("raidloom: {line}"));
         return ExitCode::from(2);
     }
     // What reads values refuses them in words of its own.
-    let parsed = words::in_language(language_of_refusals(&words), || {
-        parse(&mut command, words.iter().cloned())
-    });
+    let parsed = words::in_language(language, || parse(&mut command, words.iter().cloned()));
     let (arguments, matches) = match parsed {
         Ok(parsed) => parsed,
         // Its message quotes what was typed, which a shell may have made from files' names.
@@ -89,22 +89,22 @@ fn main() -> ExitCode {
             escape::err(&error.render().to_string());
             return ExitCode::from(2);
         }
-        Err(error) => match instead(&error, &words) {
+        Err(error) => match words::in_language(language, || instead(&error, &words)) {
             Some(line) => {
                 escape::err(&format!("raidloom: {line}"));
                 return ExitCode::from(2);
             }
-            None => return refuse(&error, &words),
+            None => return refuse(&error, language),
         },
     };
     let output = Output::new(&arguments.output);
-    note.iter().for_each(|note| output.note(note));
     // Programs read the same whatever the language.
     let language = match output.json || arguments.command.is_for_programs() {
         true => Language::English,
         false => language::language(None),
     };
     words::in_language(language, || {
+        note.iter().for_each(|note| output.note(note));
         let ended = contexts::check(&command, &matches)
             .and_then(|()| serve::log::start(arguments.verbose))
             .and_then(|()| carry_out(&output, arguments.command));
@@ -124,8 +124,8 @@ fn language_of_refusals(words: &[OsString]) -> Language {
 }
 
 /// Says what is wrong with a command line, in the reader's language, and ends.
-fn refuse(error: &clap::Error, words: &[OsString]) -> ExitCode {
-    let is_japanese = language_of_refusals(words) == Language::Japanese;
+fn refuse(error: &clap::Error, language: Language) -> ExitCode {
+    let is_japanese = language == Language::Japanese;
     match usage_errors::in_japanese(error).filter(|_| is_japanese) {
         Some(text) => {
             escape::err(&format!("raidloom: {text}"));

@@ -13,7 +13,7 @@ use escape::{Paint, StyledText};
 use serde_json::json;
 use words::Text;
 
-use crate::catalogue;
+use crate::catalogue::{self, say};
 use crate::failure::Failure;
 
 /// The heading of flags that all verbs have.
@@ -113,7 +113,7 @@ impl Output {
     /// A remark for a person, on standard error.
     pub(crate) fn note(&self, text: &(impl Display + ?Sized)) {
         if !self.quiet {
-            escape::err(&format!("note: {text}"));
+            escape::err(&say!(NOTE, text = text));
         }
     }
 

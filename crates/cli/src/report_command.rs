@@ -8,7 +8,7 @@ use results::Run;
 use results::analysis::{Analysis, Comparison, Verdict, analyse};
 use words::Text;
 
-use crate::catalogue::{self, statement};
+use crate::catalogue::{self, say, statement};
 use crate::failure::Failure;
 use crate::language::{Lang, language};
 use crate::output::Output;
@@ -160,7 +160,7 @@ fn trials(output: &Output, path: &Path, run: &Run, folder: &Path) -> Result<(), 
     }
     let bytes = report::parquet(run, &lab::pack::name_of(folder));
     host::files::write_named(path, &bytes)?;
-    output.progress(&format!("wrote {}", path.display()));
+    output.progress(&say!(WROTE, path = path.display()));
     Ok(())
 }
 
@@ -213,7 +213,7 @@ fn write_bytes(output: &Output, path: &Path, bytes: &[u8]) -> Result<(), Failure
         return output.file(&String::from_utf8_lossy(bytes));
     }
     host::files::write_named(path, bytes)?;
-    output.progress(&format!("wrote {}", path.display()));
+    output.progress(&say!(WROTE, path = path.display()));
     Ok(())
 }
 

@@ -8,6 +8,9 @@ use std::path::Path;
 use bench::suite;
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use words::{Message, Text};
+
+use crate::catalogue::{self, say, statement};
 
 /// A verb that is spelt otherwise now.
 struct Verb {
@@ -126,13 +129,13 @@ const FLAGS: &[Flag] = &[
 ];
 
 /// A command line as it is spelt now, and what is said of it where it was spelt otherwise.
-pub(crate) fn modern(words: &[OsString]) -> (Vec<OsString>, Option<String>) {
+pub(crate) fn modern(words: &[OsString]) -> (Vec<OsString>, Option<Text>) {
     let mut modern = words.to_owned();
     respell_verb(&mut modern);
     respell_flags(&mut modern);
     let note = (modern != words).then(|| {
         let line: Vec<String> = modern[1..].iter().map(|word| shown(word)).collect();
-        format!("from the next release on this has to be said as: raidloom {}", line.join(" "))
+        statement!(SPELT_NOW, line = line.join(" "))
     });
     (modern, note)
 }
@@ -274,13 +277,13 @@ const WORDS: &[(&[&str], &[&str], &str)] = &[
 ];
 
 /// What raidloom does not do, and who does.
-const ELSEWHERE: &[(&str, &str)] = &[
-    ("smart", "raidloom reads no health figures: smartctl -a DEVICE does"),
-    ("smartctl", "raidloom reads no health figures: smartctl -a DEVICE does"),
-    ("health", "raidloom reads no health figures: smartctl -a DEVICE does"),
-    ("grow", "raidloom does not reshape arrays: mdadm --grow does"),
-    ("reshape", "raidloom does not reshape arrays: mdadm --grow does"),
-    ("partition", "raidloom makes no partitions: sfdisk does"),
+const ELSEWHERE: &[(&str, Message)] = &[
+    ("smart", catalogue::NO_HEALTH_FIGURES),
+    ("smartctl", catalogue::NO_HEALTH_FIGURES),
+    ("health", catalogue::NO_HEALTH_FIGURES),
+    ("grow", catalogue::NO_RESHAPING),
+    ("reshape", catalogue::NO_RESHAPING),
+    ("partition", catalogue::NO_PARTITIONING),
 ];
 
 /// One line for a word that is no verb; `None` where nothing better is known than what clap says.
@@ -309,7 +312,7 @@ pub(crate) fn answer(error: &Error, root: &Command, words: &[OsString]) -> Optio
     let rest: Vec<String> = words[at + 1..].iter().map(|word| shown(word)).collect();
     let instead = instead(root, &above, word, &rest)?;
     let said = above.iter().chain([&word]).copied().collect::<Vec<_>>().join(" ");
-    Some(format!("there is no verb `{}`; {instead}", escape::line(&said)))
+    Some(say!(NO_VERB, verb = escape::line(&said), instead = instead))
 }
 
 /// One line for a verb below `run` that was typed below `report`, or the other way round, which
@@ -328,24 +331,25 @@ pub(crate) fn misplaced(root: &Command, words: &[OsString]) -> Option<String> {
         return None;
     }
     let rest: Vec<String> = words[second + 1..].iter().map(|word| shown(word)).collect();
-    let line = [&[format!("raidloom {other} {word}")], &rest[..]].concat().join(" ");
-    Some(format!("there is no verb `{above} {word}`; try: {line}"))
+    let line = [&[format!("{other} {word}")], &rest[..]].concat().join(" ");
+    let (verb, instead) = (format!("{above} {word}"), say!(TRY_LINE, line = line));
+    Some(say!(NO_VERB, verb = verb, instead = instead))
 }
 
 /// What to type instead of a word that is no verb, with what else was typed.
 fn instead(root: &Command, above: &[&str], word: &str, rest: &[String]) -> Option<String> {
-    if let Some((_, text)) = ELSEWHERE.iter().find(|(known, _)| *known == word) {
-        return Some((*text).to_owned());
+    if let Some((_, message)) = ELSEWHERE.iter().find(|(known, _)| *known == word) {
+        return Some(message.template().to_owned());
     }
     let with = |line: &str| {
         let words = [&[line.to_owned()], rest].concat();
-        Some(format!("try: raidloom {}", words.join(" ")))
+        Some(say!(TRY_LINE, line = words.join(" ")))
     };
     let known = WORDS.iter().find(|(below, words, _)| *below == above && words.contains(&word));
     if let Some((_, _, line)) = known {
         // What names its arguments shows where they go.
         return if line.contains(|sign: char| sign.is_uppercase() || sign == '(') {
-            Some(format!("try: raidloom {line}"))
+            Some(say!(TRY_LINE, line = line))
         } else {
             with(line)
         };
@@ -461,7 +465,7 @@ mod tests {
             let (words, note) = modern(&line(old));
             assert_eq!(text(&words), *new, "{old}");
             assert_eq!(note.is_some(), old != new, "{old}");
-            if let Some(note) = note {
+            if let Some(note) = note.map(|note| note.to_string()) {
                 assert!(note.contains(": raidloom ") && note.lines().count() == 1, "{note}");
             }
             let read = Arguments::command().try_get_matches_from(words);

@@ -658,6 +658,16 @@ words::catalogue! {
     ARGUMENTS_CONFLICT: "`{argument}` does not go with `{other}`", "`{argument}` は `{other}` と一緒に使えません";
     ARGUMENT_TWICE: "`{argument}` is taken once", "`{argument}` は 1 回だけ指定できます";
     UNKNOWN_VERB: "there is no command `{name}`", "`{name}` というコマンドはありません";
+    NO_VERB: "there is no verb `{verb}`; {instead}", "`{verb}` というコマンドはありません。{instead}";
+    TRY_LINE: "try: raidloom {line}", "代わりに: raidloom {line}";
+    SPELT_NOW: "from the next release on this has to be said as: raidloom {line}",
+        "次のリリースからは、次のように指定する必要があります: raidloom {line}";
+    NO_HEALTH_FIGURES: "raidloom reads no health figures: smartctl -a DEVICE does",
+        "raidloom はドライブの健康状態を読みません: smartctl -a DEVICE で読めます";
+    NO_RESHAPING: "raidloom does not reshape arrays: mdadm --grow does",
+        "raidloom はアレイをリシェイプしません: mdadm --grow でできます";
+    NO_PARTITIONING: "raidloom makes no partitions: sfdisk does",
+        "raidloom はパーティションを作りません: sfdisk で作れます";
     NEAREST_WORD: "; did you mean `{name}`?", "。`{name}` のことですか?";
 
     // What is wrong with a recording.

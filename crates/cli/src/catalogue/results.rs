@@ -3,6 +3,7 @@
 
 words::catalogue! {
     // What several verbs say.
+    NOTE: "note: {text}", "注記: {text}";
     WROTE: "wrote {path}", "{path} に書き込みました";
     BETWEEN_NAMES: ", ", "、";
 
