@@ -344,7 +344,7 @@ words::catalogue! {
         "実時間 {time} で打ち切りました(trials.real_time_limit)";
 
     // What a run was at when the system refused.
-    PROCESS_IN_BRACKETS: " (process {process})", "({process})";
+    PROCESS_IN_BRACKETS: " (process {process})", "(番号 {process})";
     LOCKING: "locking {path}", "{path} のロック";
     SYNC_PANICKED: "the thread that syncs has panicked", "同期のスレッドがパニックしました";
     FILLING_MEMBER: "filling the member file {path}", "メンバーのファイル {path} への書き込み";
