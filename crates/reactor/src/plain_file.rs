@@ -19,7 +19,7 @@ pub enum Links {
     Refused,
 }
 
-/// Why a file is not read. It is inside the [`io::Error`], so that it can be said in other languages
+/// Why a file is not read. It is inside the [`io::Error`], so that other languages can have it
 /// further up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unread {
