@@ -106,7 +106,8 @@ mod tests {
         let open = fs::File::create(&path).unwrap();
         let user = of(&path).unwrap();
         assert_eq!(user.process, std::process::id());
-        assert!(user.to_string().starts_with(&format!("process {} (", user.process)), "{user}");
+        let said = Text::from(&user).to_string();
+        assert!(said.starts_with(&format!("process {} (", user.process)), "{said}");
         assert_eq!(below(folder.path()), Some(user));
         assert_eq!(below(&folder.path().join("other")), None);
         drop(open);
