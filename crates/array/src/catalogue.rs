@@ -88,7 +88,7 @@ words::catalogue! {
     IS_FAULTY: "faulty", "故障";
     IS_SPARE: "spare", "予備";
     IS_UNKNOWN: "unknown role {raw}", "未知の役割 {raw}";
-    UNKNOWN_LEVEL: "unknown level {raw}", "未知のレベル {raw}";
+    LEVEL_UNKNOWN: "unknown level {raw}", "未知のレベル {raw}";
     // What is wrong with md's structures.
     OF_SUPERBLOCK: "superblock", "スーパーブロック";
     OF_SUPERBLOCK_0_90: "superblock of version 0.90", "バージョン 0.90 のスーパーブロック";
@@ -284,7 +284,7 @@ words::catalogue! {
     MEMBER: "member {number}", "メンバー {number}";
     MEMBER_OF: "member {number} ({device})", "メンバー {number}({device})";
     SPARE_OF: "a spare ({device})", "予備({device})";
-    MEMBER_MISSING: "member {number} (missing)", "メンバー {number}(欠落)";
+    NAMED_MISSING: "member {number} (missing)", "メンバー {number}(欠落)";
     ONE_ABSENT: "member {members} is not there, and the rest does not make up for it",
         "メンバー {members} がなく、残りのメンバーでは補えません";
     SEVERAL_ABSENT: "members {members} are not there, and the rest does not make up for it",

@@ -39,22 +39,22 @@ words::catalogue! {
         "Linux 5.19 以降と sysctl kernel.io_uring_disabled=0、コンテナー内では io_uring を許すプロファイルが必要です";
 
     // Requests.
-    NOT_WHOLE_BLOCKS: "{length} bytes at {offset} are not whole blocks of {block} bytes",
+    REQUEST_NOT_WHOLE_BLOCKS: "{length} bytes at {offset} are not whole blocks of {block} bytes",
         "{offset} から {length} バイトは {block} バイトのブロックの境界に合いません";
-    PAST_END: "{length} bytes at {offset} reach past the end at {end}",
+    REQUEST_PAST_END: "{length} bytes at {offset} reach past the end at {end}",
         "{offset} から {length} バイトは末尾の {end} を超えます";
     TOO_MUCH_AT_ONCE: "{length} bytes in one request; at most {most}",
         "1 要求が {length} バイトです({most} バイト以下)";
     DEVICE_READ_ONLY: "the device is read-only", "デバイスは読み取り専用です";
-    NOT_KNOWN: "the device does not know {op}", "デバイスが対応していません: {op}";
+    OP_NOT_KNOWN: "the device does not know {op}", "デバイスが対応していません: {op}";
     NOT_SENT: "a {op} was not sent: an earlier request is still not answered",
         "{op}を送れませんでした。前の要求にまだ応答がありません";
-    NO_ANSWER: "no answer to a {op} for {minutes} minutes", "{op}に {minutes} 分間応答がありません";
-    WAITING_FOR_DEVICE: "waiting for the device", "デバイスの待機";
-    OP_READ: "read", "読み込み";
-    OP_WRITE: "write", "書き込み";
-    OP_WRITE_FUA: "write with FUA", "FUA 付きの書き込み";
-    OP_WRITE_ZEROES: "write zeroes", "ゼロの書き込み";
-    OP_DISCARD: "discard", "破棄";
-    OP_FLUSH: "flush", "フラッシュ";
+    OP_UNANSWERED: "no answer to a {op} for {minutes} minutes", "{op}に {minutes} 分間応答がありません";
+    AWAITING_DEVICE: "waiting for the device", "デバイスの待機";
+    REQUEST_READ: "read", "読み込み";
+    REQUEST_WRITE: "write", "書き込み";
+    REQUEST_WRITE_FUA: "write with FUA", "FUA 付きの書き込み";
+    REQUEST_WRITE_ZEROES: "write zeroes", "ゼロの書き込み";
+    REQUEST_DISCARD: "discard", "破棄";
+    REQUEST_FLUSH: "flush", "フラッシュ";
 }

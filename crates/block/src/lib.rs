@@ -170,7 +170,7 @@ impl Info {
         // division would show.
         if length == 0 || (offset | length) & (block - 1) != 0 {
             let text = statement!(
-                catalogue::NOT_WHOLE_BLOCKS,
+                catalogue::REQUEST_NOT_WHOLE_BLOCKS,
                 length = length,
                 offset = offset,
                 block = block
@@ -179,7 +179,7 @@ impl Info {
         }
         if offset.checked_add(length).is_none_or(|end| end > self.size_bytes) {
             let text = statement!(
-                catalogue::PAST_END,
+                catalogue::REQUEST_PAST_END,
                 length = length,
                 offset = offset,
                 end = self.size_bytes
@@ -219,7 +219,7 @@ impl Info {
         if supported {
             Ok(())
         } else {
-            let text = statement!(catalogue::NOT_KNOWN, op = op.message());
+            let text = statement!(catalogue::OP_NOT_KNOWN, op = op.message());
             Err(Error::new(ErrorKind::Unsupported, text))
         }
     }
@@ -293,12 +293,12 @@ impl Op {
     #[must_use]
     pub fn message(&self) -> Message {
         match self {
-            Op::Read { .. } => catalogue::OP_READ,
-            Op::Write { fua: false, .. } => catalogue::OP_WRITE,
-            Op::Write { fua: true, .. } => catalogue::OP_WRITE_FUA,
-            Op::WriteZeroes { .. } => catalogue::OP_WRITE_ZEROES,
-            Op::Discard { .. } => catalogue::OP_DISCARD,
-            Op::Flush => catalogue::OP_FLUSH,
+            Op::Read { .. } => catalogue::REQUEST_READ,
+            Op::Write { fua: false, .. } => catalogue::REQUEST_WRITE,
+            Op::Write { fua: true, .. } => catalogue::REQUEST_WRITE_FUA,
+            Op::WriteZeroes { .. } => catalogue::REQUEST_WRITE_ZEROES,
+            Op::Discard { .. } => catalogue::REQUEST_DISCARD,
+            Op::Flush => catalogue::REQUEST_FLUSH,
         }
     }
 

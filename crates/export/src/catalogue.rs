@@ -121,5 +121,5 @@ words::catalogue! {
     SERVING_MOUNT: "serving a mount", "マウントの提供";
     NO_CERTIFICATE_IN_IT: "there is no certificate in it", "証明書がありません";
     PROCESS_OF: "process {process} ({name})", "プロセス {process}({name})";
-    NO_CERTIFICATE: "{path}: there is no certificate in it", "{path}: 証明書が入っていません";
+    SERVER_WITHOUT_CERTIFICATE: "{path}: there is no certificate in it", "{path}: 証明書が入っていません";
 }

@@ -279,7 +279,9 @@ impl BlockTrace {
                     Ok(0) => break,
                     Ok(read) => read,
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                    Err(error) => return Err(Error::from_io(catalogue::READING_TRACE, &error)),
+                    Err(error) => {
+                        return Err(Error::from_io(catalogue::READING_KERNEL_TRACE, &error));
+                    }
                 };
                 count += read;
                 take_page(&page[..read], &self.layouts, &mut self.held);

@@ -71,7 +71,7 @@ words::catalogue! {
     MOUNTING_TRACEFS: "mounting tracefs", "tracefs のマウント";
     TRACING_INSTANCE: "an instance of tracing", "トレースのインスタンス";
     SETTING_UP_TRACING: "setting up tracing", "トレースの準備";
-    READING_TRACE: "reading the kernel's trace", "カーネルのトレースの読み込み";
+    READING_KERNEL_TRACE: "reading the kernel's trace", "カーネルのトレースの読み込み";
     ENDING_TRACE: "ending the trace", "トレースの終了";
     LOCKED_DOWN: "this kernel is locked down and permits no tracing (kernel_lockdown(7))",
         "このカーネルはロックダウン中で、トレースできません(kernel_lockdown(7))";

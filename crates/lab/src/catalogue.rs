@@ -345,14 +345,14 @@ words::catalogue! {
 
     // What a run was at when the system refused.
     PROCESS_IN_BRACKETS: " (process {process})", "(番号 {process})";
-    LOCKING: "locking {path}", "{path} のロック";
+    LOCKING_PATH: "locking {path}", "{path} のロック";
     SYNC_PANICKED: "the thread that syncs has panicked", "同期のスレッドがパニックしました";
     FILLING_MEMBER: "filling the member file {path}", "メンバーのファイル {path} への書き込み";
     EMPTYING: "emptying {path}", "{path} を空にする処理";
-    RESTING: "resting", "休止";
-    MAKING: "making {path}", "{path} の作成";
+    RESTING_BETWEEN: "resting", "休止";
+    MAKING_PATH: "making {path}", "{path} の作成";
     FOLDER_FOR_RUN: "a folder for the run", "測定用のフォルダー";
-    PROGRAM_ENDED_WITH: "{name} ended with {status}", "{name} が {status} で終了しました";
+    SCHEDULER_ENDED_WITH: "{name} ended with {status}", "{name} が {status} で終了しました";
     SUBMITTED_AS: "it was submitted as job {jobs}", "ジョブ {jobs} として投入されました";
     MADE_IN_IMAGE: "what is made in the image", "イメージの中に作るもの";
     DISK_IN_IMAGE: "the disk in the image", "イメージの中のディスク";

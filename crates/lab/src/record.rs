@@ -231,7 +231,7 @@ fn lock(file: &File, path: &Path) -> Result<(), Error> {
             Err(Error::refused(said).at(path.display()))
         }
         Err(TryLockError::Error(error)) => {
-            Err(Error::from_io(statement!(catalogue::LOCKING, path = path.display()), &error))
+            Err(Error::from_io(statement!(catalogue::LOCKING_PATH, path = path.display()), &error))
         }
     }
 }

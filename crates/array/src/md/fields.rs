@@ -236,7 +236,7 @@ impl fmt::Display for Level {
 impl From<Level> for Text {
     fn from(level: Level) -> Text {
         match level {
-            Level::Unknown(raw) => statement!(catalogue::UNKNOWN_LEVEL, raw = raw),
+            Level::Unknown(raw) => statement!(catalogue::LEVEL_UNKNOWN, raw = raw),
             known => known.to_string().into(),
         }
     }

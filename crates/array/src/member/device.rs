@@ -28,7 +28,7 @@ pub(crate) fn name(number: usize, device: &Arc<dyn Device>) -> Text {
 
 /// The name of an empty slot in messages.
 pub(crate) fn missing_name(number: usize) -> Text {
-    statement!(catalogue::MEMBER_MISSING, number = number)
+    statement!(catalogue::NAMED_MISSING, number = number)
 }
 
 /// A device in a slot of the array. A device that is removed and added again is a new member: what

@@ -95,10 +95,10 @@ impl Blocking {
                 // The virtual clock says so at once when nothing is under way.
                 Ok(WakeReason::Deadline | WakeReason::Idle) => {
                     let minutes = PATIENCE.as_secs() / 60;
-                    let text = statement!(catalogue::NO_ANSWER, op = name, minutes = minutes);
+                    let text = statement!(catalogue::OP_UNANSWERED, op = name, minutes = minutes);
                     return Err(Error::new(ErrorKind::TimedOut, text));
                 }
-                Err(error) => return Err(Error::from_io(catalogue::WAITING_FOR_DEVICE, error)),
+                Err(error) => return Err(Error::from_io(catalogue::AWAITING_DEVICE, error)),
             }
         }
     }

@@ -301,7 +301,7 @@ pub(super) fn within<'a>(
 ) -> Result<&'a Quantity<f64>, ModelError> {
     let quantity = needed(name, quantity, unit)?;
     let text = statement!(
-        messages::NOT_WITHIN,
+        messages::VALUE_NOT_WITHIN,
         name = name,
         value = quantity.value,
         unit = unit,

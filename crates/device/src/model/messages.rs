@@ -20,7 +20,7 @@ words::catalogue! {
     NEGATIVE: "{name} is {value}: it must not be negative", "{name} が {value} です。負の値は使えません";
     NOT_ABOVE_ZERO: "{name} is {value}: it must be a number above 0",
         "{name} が {value} です。0 より大きい数にしてください";
-    NOT_WITHIN: "{name} is {value} {unit}: it must be {from} to {to}",
+    VALUE_NOT_WITHIN: "{name} is {value} {unit}: it must be {from} to {to}",
         "{name} が {value} {unit} です。{from} から {to} にしてください";
     NO_MULTIPLE_OF_512: "{name} must be a multiple of 512 bytes, at least {least}",
         "{name} は {least} 以上の 512 バイトの倍数にしてください";
@@ -140,7 +140,7 @@ words::catalogue! {
         "{columns} の形ではありません。ファイルが途中で切れているかもしれません";
     SAMPLE_BEYOND: "it lies beyond the device, or ends before it begins",
         "デバイスの範囲外か、開始前に終わっています";
-    DRIVE_HANGS: "a request at byte {offset} had no answer for {seconds} s: the drive hangs, or is asleep",
+    MEASURED_DRIVE_HANGS: "a request at byte {offset} had no answer for {seconds} s: the drive hangs, or is asleep",
         "バイト {offset} の要求に {seconds} 秒間応答がありません。ドライブが停止したか、スリープ中です";
     TOO_SMALL_FOR_FIT: "it is too small for a fit: at least {least} MiB",
         "当てはめには小さすぎます({least} MiB 以上必要)";

@@ -63,7 +63,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
     if found.is_empty() {
         return Err(Error::new(
             ErrorKind::Invalid,
-            statement!(catalogue::NO_CERTIFICATE, path = path.display()),
+            statement!(catalogue::SERVER_WITHOUT_CERTIFICATE, path = path.display()),
         ));
     }
     Ok(found)

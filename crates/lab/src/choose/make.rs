@@ -393,7 +393,7 @@ fn mount_flag(folder: &Path) -> String {
 /// Makes a folder that is not there, and those above it; which it made, the innermost first.
 fn make_folder(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let made = missing_folders(folder);
-    let place = || statement!(catalogue::MAKING, path = folder.display());
+    let place = || statement!(catalogue::MAKING_PATH, path = folder.display());
     let failed = |error| Error::from_io(place(), &error);
     fs::create_dir_all(folder).map_err(failed)?;
     Ok(made)

@@ -114,5 +114,5 @@ words::catalogue! {
     WORKING_IN: "working in {path}", "{path} での作業";
     WORKER_SAID_NOTHING: "it said nothing", "出力はありません";
     WORKER_IN_GUEST_ENDED: "the worker in the guest ended: {last}", "ゲスト内のワーカーが終了しました: {last}";
-    NOT_REMOVED: "; could not remove {path}: {why}", "。{path} を削除できませんでした: {why}";
+    PATH_NOT_REMOVED: "; could not remove {path}: {why}", "。{path} を削除できませんでした: {why}";
 }

@@ -79,7 +79,7 @@ pub fn write_images(
         let is_left = |(path, removed): (&Path, io::Result<()>)| match removed {
             Err(problem) if problem.kind() != io::ErrorKind::NotFound => {
                 let why = block::io_text(&problem);
-                Some(statement!(catalogue::NOT_REMOVED, path = path.display(), why = why))
+                Some(statement!(catalogue::PATH_NOT_REMOVED, path = path.display(), why = why))
             }
             _ => None,
         };

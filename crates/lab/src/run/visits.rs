@@ -398,7 +398,9 @@ impl<'a> Visits<'a> {
     pub(super) fn rest(&self, reactor: &Reactor) -> Result<(), Error> {
         let end = reactor.now() + Duration::from_secs_f64(self.plan.schedule.rest_seconds);
         while reactor.now() < end && !self.stop.load(Ordering::Relaxed) {
-            reactor.wait(Some(end)).map_err(|error| Error::from_io(catalogue::RESTING, &error))?;
+            reactor
+                .wait(Some(end))
+                .map_err(|error| Error::from_io(catalogue::RESTING_BETWEEN, &error))?;
         }
         Ok(())
     }

@@ -125,7 +125,7 @@ fn answer(name: &str, output: &Output) -> Result<String, Error> {
     Err(Error::failed(match &lines[..] {
         [] => {
             let status = output.status.to_string();
-            statement!(catalogue::PROGRAM_ENDED_WITH, name = name, status = status)
+            statement!(catalogue::SCHEDULER_ENDED_WITH, name = name, status = status)
         }
         lines => format!("{name}: {}", lines.join("; ")).into(),
     }))

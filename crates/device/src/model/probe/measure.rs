@@ -44,7 +44,7 @@ impl From<&MeasureError> for Text {
             MeasureError::Failed(error) => error.text(),
             MeasureError::Hangs { offset } => {
                 let seconds = PATIENCE.as_secs();
-                statement!(messages::DRIVE_HANGS, offset = *offset, seconds = seconds)
+                statement!(messages::MEASURED_DRIVE_HANGS, offset = *offset, seconds = seconds)
             }
             MeasureError::Small => {
                 statement!(messages::TOO_SMALL_FOR_FIT, least = SIZE_MIN / MIB)
