@@ -574,6 +574,8 @@ words::catalogue! {
         "この名前のアレイがあります。--name で別の名前を指定してください";
     MEASURE_NEEDS_DRIVES: "--measure is for drives and files that are there, and these are models",
         "--measure は実際のドライブやファイルのためのもので、ここではモデルです";
+    GUESTS_TAKE: "--measure=guests is for a profile or a command, on modelled drives",
+        "--measure=guests は、モデルのドライブでのプロファイルまたはコマンドのためのものです";
     COMMAND_NEEDS_DRIVES: "--work-command is for modelled drives, and with --measure for drives and files that are there; `raidloom run --command` compares layouts of files that it makes",
         "--work-command はモデルのドライブ、または --measure を付けた実際のドライブやファイルのためのものです。作成したファイルで構成を比較するには `raidloom run --command` を使ってください";
     LOST_OF_NO_USE: "{names} does not answer any more; what was measured is of all {count} drives, and of the others alone: {why}",

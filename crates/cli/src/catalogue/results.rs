@@ -270,7 +270,7 @@ words::catalogue! {
 
     // choose.
     ASK_TAKES: "This takes about {time}", "約 {time} かかります";
-    ARRAY_ALONE_RUN: "the work runs on the array alone: {why}", "アレイだけで実行します: {why}";
+    ARRAY_ALONE_MEASURED: "the array alone is measured: {why}", "アレイだけを測定します: {why}";
     READING_ANSWER: "reading the answer", "回答の読み取り";
     HINT_CACHE: "a cache", "キャッシュ";
     HINT_CHANGES: "may change it", "変わる条件";

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use host::guard::{self, Answer};
 use host::mount::FileSystem;
 use lab::choose::{self, Drives, Member, Question, Work};
@@ -66,14 +66,16 @@ pub(crate) struct ChooseArguments {
     #[arg(long, value_name = "TIME", conflicts_with = "from")]
     pub p99: Option<String>,
 
-    /// The file system that is to be on it. It is part of the work with --measure as root, and of
-    /// models where guests have a kernel
+    /// The file system that is to be on it; with --measure as root, and with --measure=guests, it is
+    /// part of what is run
     #[arg(long, value_name = "NAME", conflicts_with = "from")]
     pub file_system: Option<String>,
 
-    /// Run it on the drives themselves, which erases them, and not on models of them
-    #[arg(long, conflicts_with = "from")]
-    pub measure: bool,
+    /// Run it on the drives themselves, which erases them, and not on models of them. guests: on
+    /// models, by a Linux in guests, in a file on a file system
+    #[arg(long, value_name = "WHERE", value_enum, num_args = 0..=1, require_equals = true,
+        default_missing_value = "drives", hide_possible_values = true, conflicts_with = "from")]
+    pub measure: Option<MeasurePlace>,
 
     /// Print the plan that this comes to, and run nothing
     #[arg(long, conflicts_with_all = ["from", "output"])]
@@ -96,6 +98,21 @@ pub(crate) struct ChooseArguments {
     pub consent: Consent,
 }
 
+/// Where the work is done, if not on models of the array alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MeasurePlace {
+    /// On the drives themselves.
+    Drives,
+    /// On models of them, by a guest's kernel.
+    Guests,
+}
+
+impl ChooseArguments {
+    fn measures_drives(&self) -> bool {
+        self.measure == Some(MeasurePlace::Drives)
+    }
+}
+
 /// What its help shows.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -110,6 +127,8 @@ Examples:
   raidloom choose 6 x samsung-870-evo-1tb --work vm --survive 1 --capacity 3TB --print-plan > mine.toml
   raidloom choose 8 x wd-red-plus-8tb@180 --work files --survive 1 --budget 900
       as many of them as that buys, at the price that they have where you are
+  raidloom choose 4 x wd-red-plus-8tb --work files --survive 1 --file-system xfs --measure=guests
+      in a file on XFS on every layout, in guests: minutes, and `raidloom guest build` once
   raidloom choose 4 x wd-red-plus-8tb --work evening.rec --survive 1 --p99 30ms
       your own work: a recording of it, replayed on every layout
   raidloom choose --from raidloom-runs/2026-11-26T091500Z-choose-files --json | jq .choice.pick
@@ -145,14 +164,14 @@ pub(crate) fn choose(output: &Output, arguments: &ChooseArguments) -> Result<(),
     let outline = lab::plan::outline(&resolved.plan)?;
     output.progress(&format!("{}: {}", resolved.plan.name, crate::plan::sentence(&outline)));
     let names = DriveNames::of(&question.drives);
-    if arguments.measure {
+    if arguments.measures_drives() {
         silence::refuse(&question.drives)?;
     }
     let consent = consent(output, arguments, &question, &outline)?;
     if signals::stop_flag()?.load(Ordering::Relaxed) {
         return Err(Failure::interrupted(catalogue::NOTHING_WRITTEN));
     }
-    let (question, outcome) = match arguments.measure {
+    let (question, outcome) = match arguments.measures_drives() {
         true => run_on_drives(output, arguments, (question, resolved), (&consent, &names))?,
         false => {
             let options = run_options(&question, None, &consent, arguments.output.as_ref())?;
@@ -277,7 +296,7 @@ fn consent(
     outline: &Outline,
 ) -> Result<Consent, Failure> {
     let consent = arguments.consent.clone();
-    if !arguments.measure || question.drives.are_made() {
+    if !arguments.measures_drives() || question.drives.are_made() {
         return Ok(Consent::default());
     }
     if output.json || consent.is_given() {
@@ -368,8 +387,8 @@ fn question(output: &Output, arguments: &ChooseArguments) -> Result<Question, Fa
     }
     let mut asked = questions::Questions::new(output)?;
     let drives = match arguments.drives.is_empty() {
-        true => asked.drives(arguments.measure)?,
-        false => Drives::read(&arguments.drives, arguments.measure)?,
+        true => asked.drives(arguments.measures_drives())?,
+        false => Drives::read(&arguments.drives, arguments.measures_drives())?,
     };
     let drives = match &arguments.budget {
         Some(text) => {
@@ -377,7 +396,7 @@ fn question(output: &Output, arguments: &ChooseArguments) -> Result<Question, Fa
         }
         None => drives,
     };
-    if arguments.measure && drives.are_modelled() {
+    if arguments.measures_drives() && drives.are_modelled() {
         return Err(Failure::usage(catalogue::MEASURE_NEEDS_DRIVES));
     }
     let work = match (&arguments.work, &arguments.work_command) {
@@ -414,33 +433,42 @@ fn file_system(
     (drives, work): (&Drives, &Work),
 ) -> Result<(Option<String>, bool), Failure> {
     let is_command = work.is_command();
-    let Some(name) =
-        arguments.file_system.clone().or_else(|| is_command.then(|| FILE_SYSTEM.to_owned()))
-    else {
+    let in_guests = arguments.measure == Some(MeasurePlace::Guests);
+    let usual = || (is_command || in_guests).then(|| FILE_SYSTEM.to_owned());
+    let Some(name) = arguments.file_system.clone().or_else(usual) else {
         return Ok((None, false));
     };
     let kind = FileSystem::named(&name)?;
-    let is_possible = match (drives.are_modelled(), arguments.measure && !drives.are_made()) {
+    if in_guests {
+        if !drives.are_modelled() || work.recording.is_some() {
+            return Err(Failure::usage(catalogue::GUESTS_TAKE));
+        }
         // Without a kernel a command's answer has no speeds.
-        (true, _) if is_command => Ok(()),
-        // Requests of a recording were recorded below a file system.
-        (true, _) if work.recording.is_some() => return Ok((Some(name), false)),
-        (true, _) => lab::choose::check_file_system_in_guests(kind),
-        (false, true) => lab::choose::check_file_system(kind),
-        (false, false) if is_command => Err(Failure::usage(catalogue::COMMAND_NEEDS_DRIVES)),
-        (false, false) => return Ok((Some(name), false)),
-    };
-    match is_possible {
+        if !is_command {
+            lab::choose::check_file_system_in_guests(kind)?;
+        }
+    }
+    if drives.are_modelled() {
+        // A program works on models where a Linux has them.
+        return Ok((Some(name), is_command || in_guests));
+    }
+    if !arguments.measures_drives() || drives.are_made() {
+        return match is_command {
+            true => Err(Failure::usage(catalogue::COMMAND_NEEDS_DRIVES)),
+            false => Ok((Some(name), false)),
+        };
+    }
+    match lab::choose::check_file_system(kind) {
         Ok(()) => Ok((Some(name), true)),
         Err(why) if is_command => Err(why),
         Err(why) => {
-            output.note(&statement!(ARRAY_ALONE_RUN, why = why.text()));
+            output.note(&statement!(ARRAY_ALONE_MEASURED, why = why.text()));
             Ok((Some(name), false))
         }
     }
 }
 
-/// What a command works in where nothing is said.
+/// What is worked in where nothing is said.
 const FILE_SYSTEM: &str = "ext4";
 
 /// Says in a line what is to be said where nobody can be asked.
