@@ -66,8 +66,8 @@ pub(crate) struct ChooseArguments {
     #[arg(long, value_name = "TIME", conflicts_with = "from")]
     pub p99: Option<String>,
 
-    /// The file system that is to be on it; with --measure as root, and with --measure=guests, it is
-    /// part of what is run
+    /// The file system that is to be on it; with --measure as root, and with --measure=guests, it
+    /// is part of what is run
     #[arg(long, value_name = "NAME", conflicts_with = "from")]
     pub file_system: Option<String>,
 

@@ -576,8 +576,8 @@ fn what_fio_measures_in_a_guest_is_modelled_or_has_no_say() {
     assert!(said.contains("not counted: not in modelled time: fio"), "{said}");
 }
 
-/// A profile's work is done in a file on every layout with `--measure=guests`, and refused in a line
-/// where guests have no kernel.
+/// A profile's work is done in a file on every layout with `--measure=guests`, and refused in a
+/// line where guests have no kernel.
 #[test]
 fn a_profile_is_worked_in_a_file_system_on_modelled_drives() {
     let Some(folder) = guest_folder() else { return };

@@ -234,8 +234,8 @@ impl Question {
     }
 
     /// The file that stands for the device where a file system is worked in: a fourth of the
-    /// smallest layout's space, and no more than a visit can write in half a minute, or a guest in a
-    /// second.
+    /// smallest layout's space, and no more than a visit can write in half a minute, or a guest in
+    /// seconds.
     fn file_bytes(&self, candidates: &Candidates) -> u64 {
         let usable = candidates.kept.iter().map(|shape| self.facts(*shape, None).usable_bytes);
         let single = self.drives.all.first().map(|drive| drive.size_bytes);

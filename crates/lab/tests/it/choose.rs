@@ -219,8 +219,8 @@ fn a_cache_before_the_winner_is_replayed() {
     assert!(ratios[1] >= ratios[0] && ratios[0] < 1.1, "{ratios:?}");
 }
 
-/// With a drive missing or rebuilt work is no faster than with all drives, and a bitmap makes none faster. Without
-/// redundancy there is nothing to rebuild.
+/// With a drive missing or rebuilt work is no faster than with all drives, and a bitmap makes none
+/// faster. Without redundancy there is nothing to rebuild.
 #[test]
 fn a_rebuild_and_a_bitmap_have_their_cost() {
     let stop = AtomicBool::new(false);
