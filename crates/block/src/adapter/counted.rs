@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use reactor::{Reactor, Signal};
 use words::Text;
@@ -44,10 +44,11 @@ impl Traffic {
 /// Into how many regions of the same length a device is cut, to tell where it was read.
 const REGIONS: usize = 64;
 
-/// The counters of a [`CountingDevice`] device; they go on counting while they are read.
+/// What has passed one channel. The channel alone writes to it, so that neither it nor another has
+/// to wait for the other's processor; whoever asks adds all of them up.
 #[derive(Debug)]
-pub struct Counters {
-    size_bytes: u64,
+#[repr(align(128))]
+struct ChannelCounts {
     /// Bytes of the reads that begin in each region.
     read_at: [AtomicU64; REGIONS],
     reads: AtomicU64,
@@ -55,6 +56,66 @@ pub struct Counters {
     writes: AtomicU64,
     written_bytes: AtomicU64,
     flushes: AtomicU64,
+}
+
+/// Adds to a counter that nobody else writes to.
+fn add(counter: &AtomicU64, more: u64) {
+    counter.store(counter.load(Ordering::Relaxed) + more, Ordering::Relaxed);
+}
+
+impl ChannelCounts {
+    const fn new() -> ChannelCounts {
+        ChannelCounts {
+            read_at: [const { AtomicU64::new(0) }; REGIONS],
+            reads: AtomicU64::new(0),
+            read_bytes: AtomicU64::new(0),
+            writes: AtomicU64::new(0),
+            written_bytes: AtomicU64::new(0),
+            flushes: AtomicU64::new(0),
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &AtomicU64> {
+        let totals =
+            [&self.reads, &self.read_bytes, &self.writes, &self.written_bytes, &self.flushes];
+        self.read_at.iter().chain(totals)
+    }
+
+    fn take_in(&self, other: &ChannelCounts) {
+        self.all().zip(other.all()).for_each(|(own, more)| add(own, more.load(Ordering::Relaxed)));
+    }
+
+    fn count(&self, op: &Op, region_bytes: u64) {
+        let (count, bytes, length) = match op {
+            Op::Read { offset, into, .. } => {
+                // One beyond the end is refused below.
+                let region = (offset / region_bytes).min(REGIONS as u64 - 1);
+                add(&self.read_at[region as usize], into.len() as u64);
+                (&self.reads, &self.read_bytes, into.len())
+            }
+            Op::Write { from, .. } => (&self.writes, &self.written_bytes, from.len()),
+            Op::Flush => return add(&self.flushes, 1),
+            // They move no data over the link.
+            Op::WriteZeroes { .. } | Op::Discard { .. } => return,
+        };
+        add(count, 1);
+        add(bytes, length as u64);
+    }
+}
+
+/// The counts of the channels that are gone, together, and of each that is open.
+#[derive(Debug)]
+struct AllCounts {
+    gone: ChannelCounts,
+    open: Vec<Arc<ChannelCounts>>,
+}
+
+/// The counters of a [`CountingDevice`] device; they go on counting while they are read.
+#[derive(Debug)]
+pub struct Counters {
+    size_bytes: u64,
+    region_bytes: u64,
+    counts: Mutex<AllCounts>,
     gone: OnceLock<Text>,
 }
 
@@ -62,12 +123,8 @@ impl Counters {
     fn of(size_bytes: u64) -> Counters {
         Counters {
             size_bytes,
-            read_at: [const { AtomicU64::new(0) }; REGIONS],
-            reads: AtomicU64::new(0),
-            read_bytes: AtomicU64::new(0),
-            writes: AtomicU64::new(0),
-            written_bytes: AtomicU64::new(0),
-            flushes: AtomicU64::new(0),
+            region_bytes: size_bytes.div_ceil(REGIONS as u64).max(1),
+            counts: Mutex::new(AllCounts { gone: ChannelCounts::new(), open: Vec::new() }),
             gone: OnceLock::new(),
         }
     }
@@ -83,50 +140,53 @@ impl Counters {
         self.gone.get_or_init(why);
     }
 
-    /// Length of a region in bytes.
-    fn region_bytes(&self) -> u64 {
-        self.size_bytes.div_ceil(REGIONS as u64).max(1)
+    fn counts(&self) -> MutexGuard<'_, AllCounts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The sum over all channels.
+    fn sum(&self) -> ChannelCounts {
+        let (sum, counts) = (ChannelCounts::new(), self.counts());
+        sum.take_in(&counts.gone);
+        counts.open.iter().for_each(|channel| sum.take_in(channel));
+        sum
     }
 
     /// Where was read: ranges of the device, one behind the other, each with the bytes of the reads
     /// that began in it.
     pub fn read_at(&self) -> impl Iterator<Item = (Range<u64>, u64)> + '_ {
-        let (length, size) = (self.region_bytes(), self.size_bytes);
+        let (length, size) = (self.region_bytes, self.size_bytes);
         let range =
             move |number: u64| (number * length).min(size)..((number + 1) * length).min(size);
-        (0..).map(range).zip(self.read_at.iter().map(|bytes| bytes.load(Ordering::Relaxed)))
+        (0..).map(range).zip(self.sum().read_at.map(AtomicU64::into_inner))
     }
 
     /// The counts now. Requests are counted as they are submitted.
     #[must_use]
     pub fn read(&self) -> Traffic {
+        let sum = self.sum();
         Traffic {
-            reads: self.reads.load(Ordering::Relaxed),
-            read_bytes: self.read_bytes.load(Ordering::Relaxed),
-            writes: self.writes.load(Ordering::Relaxed),
-            written_bytes: self.written_bytes.load(Ordering::Relaxed),
-            flushes: self.flushes.load(Ordering::Relaxed),
+            reads: sum.reads.into_inner(),
+            read_bytes: sum.read_bytes.into_inner(),
+            writes: sum.writes.into_inner(),
+            written_bytes: sum.written_bytes.into_inner(),
+            flushes: sum.flushes.into_inner(),
         }
     }
 
-    fn count(&self, op: &Op) {
-        let (count, bytes, length) = match op {
-            Op::Read { offset, into, .. } => {
-                // One beyond the end is refused below.
-                let region = (offset / self.region_bytes()).min(REGIONS as u64 - 1);
-                self.read_at[region as usize].fetch_add(into.len() as u64, Ordering::Relaxed);
-                (&self.reads, &self.read_bytes, into.len())
-            }
-            Op::Write { from, .. } => (&self.writes, &self.written_bytes, from.len()),
-            Op::Flush => {
-                self.flushes.fetch_add(1, Ordering::Relaxed);
-                return;
-            }
-            // They move no data over the link.
-            Op::WriteZeroes { .. } | Op::Discard { .. } => return,
-        };
-        count.fetch_add(1, Ordering::Relaxed);
-        bytes.fetch_add(length as u64, Ordering::Relaxed);
+    /// Counts of its own for a channel.
+    fn open_channel(&self) -> Arc<ChannelCounts> {
+        let own = Arc::new(ChannelCounts::new());
+        self.counts().open.push(Arc::clone(&own));
+        own
+    }
+
+    fn close_channel(&self, own: &Arc<ChannelCounts>) {
+        let mut counts = self.counts();
+        if let Some(place) = counts.open.iter().position(|open| Arc::ptr_eq(open, own)) {
+            counts.open.swap_remove(place);
+            counts.gone.take_in(own);
+        }
     }
 }
 
@@ -162,7 +222,9 @@ impl Device for CountingDevice {
 
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         let below = self.below.open(depth, reactor)?;
-        Ok(Box::new(CountedChannel { below, counters: self.counters() }))
+        let counters = self.counters();
+        let own = counters.open_channel();
+        Ok(Box::new(CountedChannel { below, own, counters }))
     }
 
     fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
@@ -176,12 +238,19 @@ impl Device for CountingDevice {
 
 struct CountedChannel {
     below: Box<dyn Channel>,
+    own: Arc<ChannelCounts>,
     counters: Arc<Counters>,
+}
+
+impl Drop for CountedChannel {
+    fn drop(&mut self) {
+        self.counters.close_channel(&self.own);
+    }
 }
 
 impl Channel for CountedChannel {
     fn submit(&mut self, request: Request) {
-        self.counters.count(&request.op);
+        self.own.count(&request.op, self.counters.region_bytes);
         self.below.submit(request);
     }
 

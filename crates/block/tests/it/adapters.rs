@@ -313,6 +313,13 @@ fn counted_counts_requests_and_bytes_exactly() {
         counters.read().since(&expected),
         Traffic { reads: 1, read_bytes: 1024, ..Traffic::default() }
     );
+    // What has passed a channel stays counted when it is gone.
+    let before = counters.read();
+    drop((second, channel));
+    assert_eq!(counters.read(), before);
+    assert_eq!(counters.read_at().map(|(_, bytes)| bytes).sum::<u64>(), before.read_bytes);
+    counted.open(1, &Reactor::virtual_clock()).unwrap().submit(Request::new(0, Op::Flush));
+    assert_eq!(counters.read().since(&before), Traffic { flushes: 1, ..Traffic::default() });
     assert_eq!(counted.describe().to_string(), "scripted:");
 }
 
