@@ -9,6 +9,8 @@ pub(super) const VALUES: &[(&str, &str)] = &[
     ),
     ("A guest: boots one, and says what it can do", "ゲスト: 起動して、できることを示します"),
     // choose.
+    ("On the drives themselves", "ドライブそのもの"),
+    ("On models of them, by a guest's kernel", "ドライブのモデルの上(ゲストのカーネル)"),
     ("raidloom's, served by its own program", "raidloom のもの(raidloom のプログラムが動かします)"),
     (
         "The kernel's: its commands are printed, and run where it is consented to what they erase",
