@@ -44,8 +44,8 @@ impl Traffic {
 /// Into how many regions of the same length a device is cut, to tell where it was read.
 const REGIONS: usize = 64;
 
-/// What has passed one channel. The channel alone writes to it, so that neither it nor another has
-/// to wait for the other's processor; whoever asks adds all of them up.
+/// What has passed one channel. The channel alone writes to it, so that no processor waits for
+/// another; what is asked for is the sum over all channels.
 #[derive(Debug)]
 #[repr(align(128))]
 struct ChannelCounts {
@@ -58,7 +58,7 @@ struct ChannelCounts {
     flushes: AtomicU64,
 }
 
-/// Adds to a counter that nobody else writes to.
+/// Adds to a counter that has one writer.
 fn add(counter: &AtomicU64, more: u64) {
     counter.store(counter.load(Ordering::Relaxed) + more, Ordering::Relaxed);
 }
