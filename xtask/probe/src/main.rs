@@ -223,7 +223,7 @@ fn drive<R: Requests>(
         reactor,
         load,
         &mut requests,
-        &mut UnverifiedContent,
+        &mut UnverifiedContent::Random,
         &mut Hooks::default(),
     )
     .map_err(|error| error.to_string())?;

@@ -309,34 +309,23 @@ pub trait Content {
     fn lost(&mut self, access: &Access);
 }
 
-/// Writes carry data prepared once, random and different for every slot; reads are not looked at.
-pub struct UnverifiedContent;
+/// Writes carry data prepared once; reads are not looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnverifiedContent {
+    /// Random, and different for every slot.
+    #[default]
+    Random,
+    /// Zeros, of which memory below keeps no copy.
+    Zeros,
+}
 
 impl Content for UnverifiedContent {
     const VERIFIES: bool = false;
 
     fn prepare(&mut self, slot: u32, buffer: &mut BufMut) {
-        prepare(buffer, u64::from(slot));
-    }
-
-    fn fill(&mut self, _: &Access, _: &mut [u8]) {}
-
-    fn check(&mut self, _: &Access, _: &[u8]) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn lost(&mut self, _: &Access) {}
-}
-
-/// As [`UnverifiedContent`], but that writes carry zeros, of which memory below keeps no copy.
-pub struct ZeroContent;
-
-impl Content for ZeroContent {
-    const VERIFIES: bool = false;
-
-    fn prepare(&mut self, _: u32, buffer: &mut BufMut) {
-        for slice in buffer.slices_mut() {
-            slice.fill(0);
+        match self {
+            UnverifiedContent::Random => prepare(buffer, u64::from(slot)),
+            UnverifiedContent::Zeros => buffer.slices_mut().for_each(|slice| slice.fill(0)),
         }
     }
 

@@ -21,7 +21,7 @@ fn unverified(
         &Reactor::virtual_clock(),
         load,
         requests,
-        &mut UnverifiedContent,
+        &mut UnverifiedContent::Random,
         &mut Hooks::default(),
     )
 }
@@ -232,7 +232,7 @@ fn a_slow_source_does_not_end_it_too_early() {
             &reactor,
             &load,
             &mut requests,
-            &mut UnverifiedContent,
+            &mut UnverifiedContent::Random,
             &mut Hooks::default(),
         )
         .unwrap();
@@ -367,7 +367,7 @@ fn the_caller_can_stop_it_and_is_told_how_far_it_is() {
         &Reactor::virtual_clock(),
         &load,
         &mut reads(512),
-        &mut UnverifiedContent,
+        &mut UnverifiedContent::Random,
         &mut hooks,
     )
     .unwrap();

@@ -194,7 +194,7 @@ fn read(
         session.reactor,
         load,
         &mut requests,
-        &mut UnverifiedContent,
+        &mut UnverifiedContent::Random,
         &mut Hooks { stop: Some(&stop), progress: None },
     )?;
     if sample.stopped {

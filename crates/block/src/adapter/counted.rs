@@ -103,10 +103,10 @@ impl ChannelCounts {
     }
 }
 
-/// The counts of the channels that are gone, together, and of each that is open.
+/// The counts of the channels that are closed, together, and of each that is open.
 #[derive(Debug)]
 struct AllCounts {
-    gone: ChannelCounts,
+    closed: ChannelCounts,
     open: Vec<Arc<ChannelCounts>>,
 }
 
@@ -124,7 +124,7 @@ impl Counters {
         Counters {
             size_bytes,
             region_bytes: size_bytes.div_ceil(REGIONS as u64).max(1),
-            counts: Mutex::new(AllCounts { gone: ChannelCounts::new(), open: Vec::new() }),
+            counts: Mutex::new(AllCounts { closed: ChannelCounts::new(), open: Vec::new() }),
             gone: OnceLock::new(),
         }
     }
@@ -147,7 +147,7 @@ impl Counters {
     /// The sum over all channels.
     fn sum(&self) -> ChannelCounts {
         let (sum, counts) = (ChannelCounts::new(), self.counts());
-        sum.take_in(&counts.gone);
+        sum.take_in(&counts.closed);
         counts.open.iter().for_each(|channel| sum.take_in(channel));
         sum
     }
@@ -185,7 +185,7 @@ impl Counters {
         let mut counts = self.counts();
         if let Some(place) = counts.open.iter().position(|open| Arc::ptr_eq(open, own)) {
             counts.open.swap_remove(place);
-            counts.gone.take_in(own);
+            counts.closed.take_in(own);
         }
     }
 }

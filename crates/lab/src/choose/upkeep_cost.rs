@@ -1,6 +1,6 @@
 //! What is left of the work's speed on the layout that was taken: with a drive missing, with its
 //! write-intent bitmap, and beside a rebuild. Each is run on the models beside the layout whole,
-//! always on the array alone: what a file system adds is the same on all of them.
+//! always on the array alone: a file system is on neither side of these ratios.
 //!
 //! ```text
 //!   resync, whole        the layout without its bitmap

@@ -255,7 +255,7 @@ impl RowRun<'_> {
         let mut hooks = Hooks { stop: Some(&stop), progress: None };
         if filled.unverified.is_some() {
             let part = self.parts(1, round).remove(0);
-            return self.load(session.reactor, &part, &mut UnverifiedContent, &mut hooks);
+            return self.load(session.reactor, &part, &mut UnverifiedContent::Random, &mut hooks);
         }
         let (last, loaded) = self.load_verified(round, filled, session.reactor, &mut hooks);
         filled.last = last;

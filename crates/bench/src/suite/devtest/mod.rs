@@ -45,7 +45,7 @@ use crate::catalogue::A_FLUSH;
 use crate::known::{VerifiedContent, WriteLedger, joined};
 use crate::load::{
     self, Access, Content, Direction, Hooks, Load, Mixed, Mixture, Requests, Sample, Sequential,
-    Syncs, Uniform, UnverifiedContent, ZeroContent,
+    Syncs, Uniform, UnverifiedContent,
 };
 use crate::suite::catalogue;
 
@@ -323,8 +323,8 @@ pub struct Settings {
     pub syncs: Syncs,
     /// How long each of a load's outstanding requests waits before it goes on.
     pub think: Duration,
-    /// Whether zeros are written; nothing can be compared then.
-    pub writes_zeros: bool,
+    /// What is written where nothing is compared.
+    pub content: UnverifiedContent,
 }
 
 impl Default for Settings {
@@ -346,7 +346,7 @@ impl Default for Settings {
             used_bytes: None,
             syncs: Syncs::default(),
             think: Duration::ZERO,
-            writes_zeros: false,
+            content: UnverifiedContent::default(),
         }
     }
 }
@@ -469,12 +469,13 @@ pub fn prepare(
         read_places(info, tests, settings)
     };
     let what = (Direction::Write, ranges, info.block_bytes);
-    let written = match settings.writes_zeros {
-        true => steps::cover((device, reactor), what, &mut ZeroContent, hooks),
-        false => {
+    let written = match settings.content {
+        UnverifiedContent::Random => {
             let mut content = VerifiedContent::new(&mut prepared.known, false);
             steps::cover((device, reactor), what, &mut content, hooks)
         }
+        // They name no place.
+        mut zeros => steps::cover((device, reactor), what, &mut zeros, hooks),
     };
     let flushed = written.and_then(|sample| steps::flush(device, reactor, A_FLUSH).map(|_| sample));
     prepared.written_bytes =
@@ -635,10 +636,8 @@ impl Running<'_> {
             if writes {
                 prepared.known.clear();
             }
-            match self.settings.writes_zeros {
-                true => self.rounds(u64::MAX, &mut ZeroContent, hooks)?,
-                false => self.rounds(u64::MAX, &mut UnverifiedContent, hooks)?,
-            }
+            let mut content = self.settings.content;
+            self.rounds(u64::MAX, &mut content, hooks)?
         } else {
             prepared.known.make_room();
             let writes_left = prepared.known.writes_left();

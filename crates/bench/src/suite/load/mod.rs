@@ -23,7 +23,6 @@ use super::rounds::{self, STEADY};
 use super::session::Session;
 use crate::load::{
     self, Direction, Hooks, Load, Mixture, Places, Sequential, Sizes, Syncs, UnverifiedContent,
-    ZeroContent,
 };
 use crate::suite::catalogue;
 
@@ -305,11 +304,15 @@ fn measure(
     let mixture = mixture(settings);
     let used_bytes = used_bytes(device, settings, &mixture)?;
     let phase = phase(settings);
-    let writes_zeros = settings.text(CONTENT) == ZEROS;
-    if writes_zeros && settings.count("rate") == 0 && settings.text(VERIFY.name) != "off" {
+    let content = match settings.text(CONTENT) {
+        ZEROS => UnverifiedContent::Zeros,
+        _ => UnverifiedContent::Random,
+    };
+    let is_compared = settings.count("rate") == 0 && settings.text(VERIFY.name) != "off";
+    if is_compared && content == UnverifiedContent::Zeros {
         return Err(invalid(catalogue::ZEROS_UNVERIFIED).at(CONTENT));
     }
-    fill(device, used_bytes, (settings.bytes(FILL), writes_zeros), session)?;
+    fill(device, used_bytes, (settings.bytes(FILL), content), session)?;
     let test = Test::new(devtest::Kind::Load(mixture));
     if settings.count("rate") > 0 {
         // The other one asks this itself.
@@ -335,7 +338,7 @@ fn measure(
             fua_percent: u32::try_from(settings.count("fua")).expect("at most 100"),
         },
         think: settings.time("think"),
-        writes_zeros,
+        content,
         ..devtest::Settings::default()
     };
     devtest::measure_all(device, &[(test, phase, own.clone())], &own, session)
@@ -345,7 +348,7 @@ fn measure(
 fn fill(
     device: &dyn Device,
     used_bytes: u64,
-    (bytes, are_zeros): (u64, bool),
+    (bytes, mut content): (u64, UnverifiedContent),
     session: &Session<'_>,
 ) -> Result<(), Error> {
     if bytes == 0 || device.info().read_only {
@@ -357,14 +360,9 @@ fn fill(
     let length = u32::try_from(used_bytes).unwrap_or(FILL_REQUEST).min(FILL_REQUEST);
     let mut requests = Sequential::new(Direction::Write, 0, used_bytes, length);
     let amount = Load { depth: FILL_DEPTH, bytes: Some(bytes), ..Load::default() };
-    let reactor = session.reactor;
-    let written = match are_zeros {
-        true => load::run(device, reactor, &amount, &mut requests, &mut ZeroContent, &mut hooks),
-        false => {
-            load::run(device, reactor, &amount, &mut requests, &mut UnverifiedContent, &mut hooks)
-        }
-    };
-    written.map(drop).map_err(|error| error.at(FILL))
+    load::run(device, session.reactor, &amount, &mut requests, &mut content, &mut hooks)
+        .map(drop)
+        .map_err(|error| error.at(FILL))
 }
 
 fn open_loop(

@@ -133,7 +133,7 @@ fn recorded(
         &reactor,
         &load,
         &mut requests,
-        &mut UnverifiedContent,
+        &mut UnverifiedContent::Random,
         &mut Hooks::default(),
     )
     .expect("it runs");

@@ -55,7 +55,7 @@ fn read(device: &dyn Device, reads: u64, session: &Session<'_>) -> Result<Option
         session.reactor,
         &Load { operations: Some(reads), ..Load::default() },
         &mut Sequential::new(Direction::Read, 0, 64 << 10, 64 << 10),
-        &mut UnverifiedContent,
+        &mut UnverifiedContent::Random,
         &mut Hooks { stop: Some(&stop), progress: None },
     )?;
     Ok((!sample.stopped).then(|| WorkDone {
