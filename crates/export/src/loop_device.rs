@@ -227,14 +227,14 @@ impl Drop for LoopDevice {
 /// So many programs may have a device open one after the other before all of them are taken for
 /// ones that only look.
 const LOOKS_MAX: u32 = 3;
-/// How often a device is asked for that others had first, or were looking at.
-const ATTACH_ATTEMPTS: u32 = 20;
+/// How often a device is asked for that others had first, or is looked for that others look at.
+const ATTEMPTS: u32 = 20;
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// The tool has one exit code for all that fails, so that whatever does is tried again: whether
 /// this user may is known by now, and what else is wrong stays so for the second that this takes.
 fn attach_patiently(command: impl Fn() -> Command) -> Result<String, Error> {
-    for _ in 1..ATTACH_ATTEMPTS {
+    for _ in 1..ATTEMPTS {
         match run(command()) {
             Err(error) if error.kind() == ErrorKind::Other => {
                 let _ = rustix::event::poll(&mut [], Some(&PAUSE));
@@ -350,15 +350,23 @@ pub fn sequence(path: &Path) -> Option<String> {
     setting(path, "diskseq")
 }
 
-/// Takes the loop device `path` away if it stands on the file `over`, which may be gone; it goes
-/// with its last user.
+/// Takes the loop device `path` away if it stands on the file `over`, which may be gone. It goes
+/// with its last user, for which this waits a second: programs that look at every device have it
+/// open for a moment.
 ///
 /// # Errors
 /// What `losetup` says; nothing when there is no such device any more.
 pub fn detach_from(path: &Path, over: &Path) -> Result<(), Error> {
-    detach_if(path, || {
-        setting(path, "loop/backing_file").is_some_and(|backing| Path::new(&backing) == over)
-    })
+    let is_there =
+        || setting(path, "loop/backing_file").is_some_and(|backing| Path::new(&backing) == over);
+    detach_if(path, is_there)?;
+    for _ in 0..ATTEMPTS {
+        if !is_there() {
+            break;
+        }
+        let _ = rustix::event::poll(&mut [], Some(&PAUSE));
+    }
+    Ok(())
 }
 
 /// Takes a loop device away while it is held open. As long as a process has it open the kernel
