@@ -19,7 +19,7 @@ use array::md::{
 use array::metadata::{StartOptions, examine, start};
 use array::{ParityLayout, Raid0Layout, Raid10Layout};
 use block::{Blocking, Device, Reactor};
-use testkit::Memory;
+use testkit::{Memory, OldSuperblock};
 
 use crate::Input;
 
@@ -363,7 +363,18 @@ fn as_version(
     let own = match version {
         None => return bytes,
         Some(Version::V0_90) => {
-            old_superblock(superblock, (number, count), !bitmap.is_empty(), data.len())
+            let has_size = superblock.size_sectors > 0;
+            let array = OldSuperblock {
+                id: u32::from_le_bytes([superblock.set_uuid[0]; 4]),
+                level: superblock.level.raw(),
+                layout: superblock.layout_code,
+                chunk_bytes: superblock.chunk_sectors * SECTOR_BYTES as u32,
+                size_kib: if has_size { data.len() as u32 >> 10 } else { 0 },
+                count,
+                events: superblock.events as u32,
+                has_bitmap: !bitmap.is_empty(),
+            };
+            array.encode(number)
         }
         Some(_) => {
             let data_offset_sectors = if is_behind { 0 } else { superblock.data_offset_sectors };
@@ -383,58 +394,6 @@ fn superblock_at(version: Option<Version>, member_bytes: usize) -> usize {
     let version = version.unwrap_or(Version::V1_2);
     let sectors = version.offset_sectors((member_bytes / SECTOR_BYTES) as u64);
     sectors.expect("members are long enough") as usize * SECTOR_BYTES
-}
-
-/// The same in version 0.90, which nothing of the product writes: docs/formats/md.md.
-fn old_superblock(
-    superblock: &Superblock,
-    (number, count): (u32, u32),
-    has_bitmap: bool,
-    data_bytes: usize,
-) -> Vec<u8> {
-    let mut words = vec![0_u32; SUPERBLOCK_BYTES / 4];
-    let id = u32::from_le_bytes([superblock.set_uuid[0]; 4]);
-    let has_size = superblock.size_sectors > 0;
-    for (word, value) in [
-        (0, 0xa92b_4efc),
-        (2, 90),
-        (5, id),
-        (6, 1_000_000_000),
-        (7, superblock.level.raw() as u32),
-        (8, if has_size { data_bytes as u32 >> 10 } else { 0 }),
-        (9, count),
-        (10, count),
-        (13, id),
-        (14, id),
-        (15, id),
-        (32, 1_000_000_001),
-        (33, if has_bitmap { 0x101 } else { 1 }),
-        (34, count),
-        (35, count),
-        (39, superblock.events as u32),
-        (64, superblock.layout_code),
-        (65, superblock.chunk_sectors * SECTOR_BYTES as u32),
-    ] {
-        words[word] = value;
-    }
-    for place in 0..count {
-        let at = 128 + 32 * place as usize;
-        (words[at], words[at + 3], words[at + 4]) = (place, place, 6);
-    }
-    let own = 128 + 32 * number as usize;
-    words.copy_within(own..own + 32, 992);
-    let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    mend_old(&mut bytes);
-    bytes
-}
-
-/// Makes the checksum of a superblock of version 0.90 fit.
-fn mend_old(bytes: &mut [u8]) {
-    bytes[152..156].fill(0);
-    let words =
-        bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
-    let sum: u64 = words.map(u64::from).sum();
-    bytes[152..156].copy_from_slice(&(sum as u32).wrapping_add((sum >> 32) as u32).to_le_bytes());
 }
 
 impl Start {
@@ -526,7 +485,7 @@ impl Start {
         let at = self.superblock_at(drive, bytes.len());
         let Some(own) = bytes.get_mut(at..at + SUPERBLOCK_BYTES) else { return };
         if VERSIONS[self.version] == Some(Version::V0_90) {
-            return mend_old(own);
+            return OldSuperblock::mend(own);
         }
         if let Ok(superblock) = Superblock::decode(own)
             && superblock.checksum_verdict() != ChecksumVerdict::Correct

@@ -13,6 +13,8 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 /// How often it is looked whether what is waited for is still wanted.
 pub const LOOK: Duration = Duration::from_millis(200);
+/// How often a program is asked to end before it is killed: for five seconds.
+const ASKED_MAX: u32 = 25;
 
 /// A program that answers in English, whatever the language here, and is asked nothing.
 #[must_use]
@@ -23,7 +25,7 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
 }
 
 /// Waits for a program whose output is captured. It is ended when it is not wanted any more, which
-/// is asked every [`LOOK`].
+/// is asked every [`LOOK`]: asked to end, and killed where that does nothing.
 ///
 /// # Errors
 /// What the system says about waiting for it.
@@ -37,6 +39,7 @@ pub fn output_while(program: Child, is_wanted: &(dyn Fn() -> bool + '_)) -> io::
         let _ = sender.send(program.wait_with_output());
     };
     std::thread::Builder::new().name("program".to_owned()).spawn(wait)?;
+    let mut asked = 0;
     loop {
         match ended.recv_timeout(LOOK) {
             Ok(output) => return output,
@@ -44,7 +47,9 @@ pub fn output_while(program: Child, is_wanted: &(dyn Fn() -> bool + '_)) -> io::
             Err(RecvTimeoutError::Timeout) if is_wanted() => (),
             // One that is gone already needs no word.
             Err(RecvTimeoutError::Timeout) => {
-                let _ = pidfd_send_signal(&process, Signal::TERM);
+                let signal = if asked < ASKED_MAX { Signal::TERM } else { Signal::KILL };
+                let _ = pidfd_send_signal(&process, signal);
+                asked += 1;
             }
         }
     }
@@ -71,6 +76,9 @@ mod tests {
         let output = output_while(start("echo made; exit 3"), &|| true).unwrap();
         assert_eq!((output.status.code(), &output.stdout[..]), (Some(3), &b"made\n"[..]));
         let output = output_while(start("echo begun; exec sleep 1000"), &|| false).unwrap();
+        assert_eq!((output.status.code(), &output.stdout[..]), (None, &b"begun\n"[..]));
+        let deaf = start("trap '' TERM; echo begun; exec sleep 1000");
+        let output = output_while(deaf, &|| false).unwrap();
         assert_eq!((output.status.code(), &output.stdout[..]), (None, &b"begun\n"[..]));
     }
 }

@@ -9,6 +9,7 @@
 //!   LyingFlush    a device that answers flushes without carrying them out
 //!   Empty         a layer that adds nothing: the model of a layer and the measure of its cost
 //!   made_up       runs of known truth, to count how often a claim is false
+//!   OldSuperblock version 0.90, which nothing of the product writes
 //!   python        where packages of Python are
 //!   chromium      where the browser is that renders pages
 //!   Browser       a page in it: opened, clicked through, looked over, pictured
@@ -34,6 +35,7 @@ mod lying_flush;
 pub mod made_up;
 mod memory;
 pub mod model;
+mod old_superblock;
 mod owner;
 mod python;
 mod skip;
@@ -49,6 +51,7 @@ pub use empty::Empty;
 pub use looks::{Distance, KeptPictures, Picture};
 pub use lying_flush::LyingFlush;
 pub use memory::{Fault, Memory};
+pub use old_superblock::OldSuperblock;
 pub use python::{GET_PYTHON_PACKAGES, python_packages};
 pub use skip::{say_missing, say_skipped};
 

@@ -302,7 +302,7 @@ pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
     }
     let how = format!(
         "Modelled, Linux 6.1 in a guest ([guest.md](guest.md)): figures are the same on every \
-        machine, and a round is a seed. The same kernel, memory (512 MiB), fio jobs (past the page \
+        machine (another build of raidloom may differ in the third digit), and a round is a seed. The same kernel, memory (512 MiB), fio jobs (past the page \
         cache, on the first GiB, each at random places of its own) and drives (`model:{DRIVE}`, {DRIVE_SIZE} of it, each on a link of \
         its own, with its write cache, from the same seed) on both sides; once under the \
         guest's md, once as one disk that is our array over them. Chunks of {CHUNK_KIB} KiB, \

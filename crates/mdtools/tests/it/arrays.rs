@@ -624,43 +624,19 @@ fn what_is_created_can_be_started_with_however_few_members() {
     assert_eq!(fewest, expected.into_iter().chain([(Level::Raid10, 2)]).collect::<Vec<_>>());
 }
 
-/// A superblock of version 0.90, as md's driver writes it for a clean array: see
-/// docs/formats/md.md.
-pub(crate) fn old_superblock(
-    level: u32,
-    layout: u32,
-    (number, count): (u32, u32),
-    chunk_bytes: u32,
-    member_bytes: u64,
-) -> Vec<u8> {
-    let mut words = vec![0_u32; 1024];
-    let size_kib = (member_bytes - (64 << 10)) as u32 >> 10;
-    for (word, value) in [
-        (0, 0xa92b_4efc),
-        (2, 90),
-        (5, 7),
-        (6, 1000),
-        (7, level),
-        (8, size_kib),
-        (9, count),
-        (10, count),
-    ] {
-        words[word] = value;
-    }
-    for (word, value) in
-        [(32, 2000), (33, 1), (34, count), (35, count), (39, 9), (64, layout), (65, chunk_bytes)]
-    {
-        words[word] = value;
-    }
-    for place in 0..count {
-        let at = 128 + 32 * place as usize;
-        (words[at], words[at + 3], words[at + 4]) = (place, place, 6);
-    }
-    let own = 128 + 32 * number as usize;
-    words.copy_within(own..own + 32, 992);
-    let sum: u64 = words.iter().map(|&word| u64::from(word)).sum();
-    words[38] = (sum as u32).wrapping_add((sum >> 32) as u32);
-    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+/// The superblock of version 0.90 of a RAID 5 of three members, chunks of 64 KiB.
+pub(crate) fn old_superblock(number: u32, member_bytes: u64) -> Vec<u8> {
+    let array = testkit::OldSuperblock {
+        id: 7,
+        level: 5,
+        layout: 2,
+        chunk_bytes: 64 << 10,
+        size_kib: (member_bytes - (64 << 10)) as u32 >> 10,
+        count: 3,
+        events: 9,
+        has_bitmap: false,
+    };
+    array.encode(number)
 }
 
 /// Members of level 5 with superblocks of version 0.90, and what they hold.
@@ -683,8 +659,7 @@ fn old_raid5() -> (Members, Vec<u8>) {
     drop((stack, guard));
     for (number, path) in (0..).zip(&members.paths) {
         let file = OpenOptions::new().write(true).open(path).expect("a member");
-        file.write_all_at(&old_superblock(5, 2, (number, 3), 64 << 10, MEMBER_BYTES), data_bytes)
-            .expect("written");
+        file.write_all_at(&old_superblock(number, MEMBER_BYTES), data_bytes).expect("written");
     }
     (members, content)
 }

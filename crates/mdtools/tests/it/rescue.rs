@@ -277,7 +277,7 @@ fn raid10(content: &[u8]) -> BrokenSet {
 fn old_raid5(content: &[u8]) -> BrokenSet {
     let set = BrokenSet::bare("raid5(metadata=none, chunk=64KiB, MEMBERS)", 3, 0, content);
     for number in 0..3_usize {
-        let bytes = old_superblock(5, 2, (number as u32, 3), 64 << 10, 24 * MIB);
+        let bytes = old_superblock(number as u32, 24 * MIB);
         set.put(number, 24 * MIB - (64 << 10), &bytes);
     }
     set
