@@ -1,7 +1,8 @@
 //! What the charts show, as plain values: one list behind the drawing and behind its table.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
+use results::Settings;
 use results::analysis::{Analysis, Cell, Comparison, Member, Metric, Score};
 use results::claim::Answer;
 use results::safety::Grade;
@@ -435,8 +436,8 @@ pub(crate) struct Traffic {
 
 /// Of each configuration of a comparison whose members were counted.
 pub(crate) fn traffic(run: &Run, comparison: &Comparison) -> Vec<Traffic> {
-    let mut sums: BTreeMap<&BTreeMap<String, String>, Vec<[f64; 2]>> = BTreeMap::new();
-    for trial in &run.trials {
+    let mut sums: HashMap<&Settings, Vec<[f64; 2]>> = HashMap::new();
+    for trial in run.trials.iter().filter(|trial| !trial.members.is_empty()) {
         let members = sums.entry(&trial.settings).or_default();
         if members.len() < trial.members.len() {
             members.resize(trial.members.len(), [0.0, 0.0]);
@@ -447,7 +448,7 @@ pub(crate) fn traffic(run: &Run, comparison: &Comparison) -> Vec<Traffic> {
         }
     }
     let of_one = |member: &Member| {
-        let members = sums.get(&member.settings)?.clone();
+        let members = sums.get(&Settings::from(member.settings.clone()))?.clone();
         let cells = comparison.cells.iter().filter(|cell| cell.configuration == member.id);
         let metrics: Vec<&Metric> = cells.flat_map(|cell| &cell.metrics).collect();
         let most = |name: &str| {

@@ -1,8 +1,9 @@
 //! Every trial of a run, as the page's script makes a table of it: one list, small enough that
 //! thousands of them leave the page small.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
+use results::Settings;
 use results::analysis::{Analysis, Comparison, Metric};
 use results::types::Run;
 use serde_json::{Value, json};
@@ -44,9 +45,13 @@ pub(crate) fn tail_unit(analysis: &Analysis) -> Unit {
 pub(crate) fn data(run: &Run, analysis: &Analysis) -> Value {
     let plan = &run.plan;
     let trials = &run.trials[..count(run)];
-    let settings: BTreeMap<_, usize> =
-        plan.configurations.iter().enumerate().map(|(at, known)| (&known.settings, at)).collect();
-    let workloads: BTreeMap<&str, usize> =
+    let settings: HashMap<Settings, usize> = plan
+        .configurations
+        .iter()
+        .enumerate()
+        .map(|(at, known)| (known.settings.clone().into(), at))
+        .collect();
+    let workloads: HashMap<&str, usize> =
         plan.workloads.iter().enumerate().map(|(at, known)| (known.name.as_str(), at)).collect();
     let judged = |configuration: &str, workload: &str| -> Option<(&Metric, Unit)> {
         let mut comparisons = analysis.comparisons.iter();
@@ -77,7 +82,7 @@ pub(crate) fn data(run: &Run, analysis: &Analysis) -> Value {
     let mut texts: Vec<String> = Vec::new();
     let mut flags: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (index, trial) in trials.iter().enumerate() {
-        let at = settings.get(&*trial.settings).copied();
+        let at = settings.get(&trial.settings).copied();
         let work = workloads.get(trial.workload.as_str()).copied();
         let judged = at.zip(work).and_then(|(at, work)| judged[at][work]);
         let own =

@@ -2,19 +2,19 @@
 //! configurations, and the names of their metrics.
 //!
 //! ```text
-//!   trial ── Settings ──┐                        trial ── Metrics [(name, figure), …]
-//!   trial ── Settings ──┴─> {"chunk": "64KiB"}   trial ── Metrics [(name, figure), …]
-//!                                                                    └──> "io_per_second"
+//!   trial ── Settings ──┐                        trial ── Metrics [figure, …] ──┐
+//!   trial ── Settings ──┴─> {"chunk": "64KiB"}   trial ── Metrics [figure, …] ──┴─> ["io_per_second", …]
 //! ```
 //!
 //! Both are read and written as the maps that they stand for, and look like them.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashSet};
-use std::hash::Hash;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::{Deref, DerefMut, Index};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
@@ -22,11 +22,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The one that is known already of what equals it, or this one from now on. Known are a thread's
 /// own, as long as anything else has them.
-fn known<T, Q>(all: &RefCell<HashSet<Arc<T>>>, wanted: &Q, make: impl FnOnce() -> Arc<T>) -> Arc<T>
+fn known<K, V: Clone, Q>(
+    all: &RefCell<HashMap<K, V>>,
+    wanted: &Q,
+    is_used: impl Fn(&V) -> bool,
+    make: impl FnOnce() -> (K, V),
+) -> V
 where
-    T: Eq + Hash + ?Sized,
+    K: Eq + Hash + Borrow<Q>,
     Q: Eq + Hash + ?Sized,
-    Arc<T>: Borrow<Q>,
 {
     let mut all = all.borrow_mut();
     if let Some(known) = all.get(wanted) {
@@ -34,41 +38,95 @@ where
     }
     // Now and then those that nobody has any more go.
     if all.len() == all.capacity() {
-        all.retain(|one| Arc::strong_count(one) > 1);
+        all.retain(|_, one| is_used(one));
     }
-    let made = make();
-    all.insert(made.clone());
+    let (key, made) = make();
+    all.insert(key, made.clone());
     made
 }
 
+/// Names of metrics, in their order.
+type Names = Arc<[Box<str>]>;
+
 thread_local! {
-    static NAMES: RefCell<HashSet<Arc<str>>> = RefCell::default();
-    static SETTINGS: RefCell<HashSet<Arc<BTreeMap<String, String>>>> = RefCell::default();
+    static NAMES: RefCell<HashMap<Box<str>, Names>> = RefCell::default();
+    static SETTINGS: RefCell<HashMap<Settings, Settings>> = RefCell::default();
+}
+
+/// Settings and what they hash to, once that has been asked.
+#[derive(Clone, Debug, Default)]
+struct HashedSettings {
+    settings: BTreeMap<String, String>,
+    hash: OnceLock<u64>,
 }
 
 /// Settings of a configuration, axis name to value.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Settings(Arc<BTreeMap<String, String>>);
+#[derive(Clone, Debug, Default)]
+pub struct Settings(Arc<HashedSettings>);
+
+impl Settings {
+    fn hashed(&self) -> u64 {
+        let hashed = || {
+            let mut hasher = DefaultHasher::new();
+            self.0.settings.hash(&mut hasher);
+            hasher.finish()
+        };
+        *self.0.hash.get_or_init(hashed)
+    }
+}
+
+impl Hash for Settings {
+    fn hash<H: Hasher>(&self, to: &mut H) {
+        to.write_u64(self.hashed());
+    }
+}
+
+/// Those that were read are the same where they are equal.
+impl PartialEq for Settings {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || **self == **other
+    }
+}
+
+impl Eq for Settings {}
+
+impl PartialOrd for Settings {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Settings {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match Arc::ptr_eq(&self.0, &other.0) {
+            true => Ordering::Equal,
+            false => (**self).cmp(&**other),
+        }
+    }
+}
 
 impl Deref for Settings {
     type Target = BTreeMap<String, String>;
 
     fn deref(&self) -> &Self::Target {
-        &self.0
+        &self.0.settings
     }
 }
 
 /// Changes are the owner's alone.
 impl DerefMut for Settings {
     fn deref_mut(&mut self) -> &mut Self::Target {
-        Arc::make_mut(&mut self.0)
+        let own = Arc::make_mut(&mut self.0);
+        own.hash.take();
+        &mut own.settings
     }
 }
 
 impl From<BTreeMap<String, String>> for Settings {
     fn from(settings: BTreeMap<String, String>) -> Self {
-        let made = Arc::new(settings);
-        Self(SETTINGS.with(|all| known(all, &made.clone(), || made)))
+        let made = Self(Arc::new(HashedSettings { settings, hash: OnceLock::new() }));
+        let is_used = |one: &Settings| Arc::strong_count(&one.0) > 2;
+        SETTINGS.with(|all| known(all, &made, is_used, || (made.clone(), made.clone())))
     }
 }
 
@@ -97,99 +155,148 @@ impl<'de> Deserialize<'de> for Settings {
 }
 
 /// Name of a metric -> its figure, in the order of the names.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Metrics(Vec<(Arc<str>, f64)>);
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metrics {
+    names: Names,
+    /// Of each name.
+    figures: Box<[f64]>,
+}
+
+/// Where one metric stands in a list of names, if it does.
+#[derive(Default)]
+pub(crate) struct LastPlace(Option<(Names, Option<usize>)>);
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::of(Vec::<(&str, f64)>::new())
+    }
+}
 
 impl Metrics {
-    /// Where a metric is, or would be.
-    fn place(&self, name: &str) -> Result<usize, usize> {
+    /// Of two figures of one name the later counts.
+    fn of<N: AsRef<str>>(mut all: Vec<(N, f64)>) -> Self {
+        all.sort_by(|(one, _), (other, _)| one.as_ref().cmp(other.as_ref()));
+        all.dedup_by(|later, earlier| {
+            let is_same = later.0.as_ref() == earlier.0.as_ref();
+            if is_same {
+                earlier.1 = later.1;
+            }
+            is_same
+        });
+        Self { names: names(&all), figures: all.into_iter().map(|(_, figure)| figure).collect() }
+    }
+
+    /// Where a metric is.
+    fn place(&self, name: &str) -> Option<usize> {
         // There are some ten of them, and most differ in length.
-        let found = self.0.iter().position(|(known, _)| **known == *name);
-        found.ok_or_else(|| self.0.partition_point(|(known, _)| **known < *name))
+        self.names.iter().position(|known| **known == *name)
     }
 
     /// The figure of a metric.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&f64> {
-        self.place(name).ok().map(|place| &self.0[place].1)
+        self.place(name).map(|place| &self.figures[place])
     }
 
-    /// The same, with the place where one was found last: trials of one workload have the same
+    /// The same, with the place where it was found last: trials of one workload have the same
     /// metrics, so that it is there again.
-    pub(crate) fn get_near(&self, name: &str, place: &mut usize) -> Option<f64> {
-        match self.0.get(*place) {
-            Some((known, figure)) if **known == *name => Some(*figure),
+    pub(crate) fn get_near(&self, name: &str, last: &mut LastPlace) -> Option<f64> {
+        let place = match &last.0 {
+            Some((names, place)) if Arc::ptr_eq(names, &self.names) => *place,
             _ => {
-                *place = self.place(name).ok()?;
-                Some(self.0[*place].1)
+                let place = self.place(name);
+                last.0 = Some((self.names.clone(), place));
+                place
             }
-        }
+        };
+        place.map(|place| self.figures[place])
     }
 
     /// The same, to be changed.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut f64> {
-        self.place(name).ok().map(|place| &mut self.0[place].1)
+        self.place(name).map(|place| &mut self.figures[place])
+    }
+
+    /// Whether the others have the same names and are known to; where not, they may all the same.
+    pub(crate) fn shares_names(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.names, &other.names)
     }
 
     /// Whether there is one.
     #[must_use]
     pub fn contains_key(&self, name: &str) -> bool {
-        self.place(name).is_ok()
+        self.place(name).is_some()
     }
 
     /// Puts a figure in, in the place of an earlier one.
     pub fn insert(&mut self, name: impl AsRef<str>, figure: f64) {
-        let name = name.as_ref();
-        match self.place(name) {
-            Ok(place) => self.0[place].1 = figure,
-            Err(place) => {
-                let name = NAMES.with(|all| known(all, name, || Arc::from(name)));
-                self.0.insert(place, (name, figure));
-            }
-        }
+        self.extend([(name, figure)]);
     }
 
     /// Takes a metric out.
     pub fn remove(&mut self, name: &str) -> Option<f64> {
-        self.place(name).ok().map(|place| self.0.remove(place).1)
+        let figure = self.get(name).copied();
+        self.retain(|known, _| known != name);
+        figure
     }
 
     /// Keeps those of which this is so.
     pub fn retain(&mut self, mut keeps: impl FnMut(&str, f64) -> bool) {
-        self.0.retain(|(name, figure)| keeps(name, *figure));
+        let kept: Vec<(&str, f64)> =
+            self.iter().filter(|(name, figure)| keeps(name, *figure)).collect();
+        if kept.len() < self.len() {
+            *self = Self::of(kept);
+        }
     }
 
     /// Takes all of them out.
     pub fn clear(&mut self) {
-        self.0.clear();
+        *self = Self::default();
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.figures.is_empty()
     }
 
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.figures.len()
     }
 
     /// Names and figures, in the order of the names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> {
-        self.0.iter().map(|(name, figure)| (&**name, *figure))
+        self.keys().zip(self.figures.iter().copied())
     }
 
     /// The names, in their order.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(name, _)| &**name)
+        self.names.iter().map(|name| &**name)
     }
 
     /// The figures, to be changed, in the order of the names.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut f64> {
-        self.0.iter_mut().map(|(_, figure)| figure)
+        self.figures.iter_mut()
     }
+}
+
+/// The list of these names, which are in order; one for all that have the same.
+fn names<N: AsRef<str>>(all: &[(N, f64)]) -> Names {
+    let mut joined = String::new();
+    for (name, _) in all {
+        joined.push_str(name.as_ref());
+        joined.push('\0');
+    }
+    let list = || all.iter().map(|(name, _)| Box::from(name.as_ref())).collect::<Names>();
+    let is_used = |one: &Names| Arc::strong_count(one) > 1;
+    let known = NAMES
+        .with(|known_names| known(known_names, &*joined, is_used, || ((&*joined).into(), list())));
+    // A name with a zero in it may look like two.
+    let is_it = known.len() == all.len()
+        && known.iter().zip(all).all(|(known, (name, _))| **known == *name.as_ref());
+    if is_it { known } else { list() }
 }
 
 impl Index<&str> for Metrics {
@@ -202,27 +309,25 @@ impl Index<&str> for Metrics {
     }
 }
 
-impl IntoIterator for Metrics {
-    type Item = (Arc<str>, f64);
-    type IntoIter = std::vec::IntoIter<Self::Item>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
-    }
-}
-
 impl<N: AsRef<str>> Extend<(N, f64)> for Metrics {
     fn extend<I: IntoIterator<Item = (N, f64)>>(&mut self, more: I) {
-        more.into_iter().for_each(|(name, figure)| self.insert(name, figure));
+        let mut new = Vec::new();
+        for (name, figure) in more {
+            match self.get_mut(name.as_ref()) {
+                Some(known) => *known = figure,
+                None => new.push((name, figure)),
+            }
+        }
+        if !new.is_empty() {
+            let new = new.iter().map(|(name, figure)| (name.as_ref(), *figure));
+            *self = Self::of(self.iter().chain(new).collect());
+        }
     }
 }
 
 impl<N: AsRef<str>> FromIterator<(N, f64)> for Metrics {
     fn from_iter<I: IntoIterator<Item = (N, f64)>>(all: I) -> Self {
-        let mut metrics = Self::default();
-        metrics.extend(all);
-        metrics.0.shrink_to_fit();
-        metrics
+        Self::of(all.into_iter().collect())
     }
 }
 
@@ -234,7 +339,7 @@ impl From<BTreeMap<String, f64>> for Metrics {
 
 impl Serialize for Metrics {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut map = to.serialize_map(Some(self.0.len()))?;
+        let mut map = to.serialize_map(Some(self.len()))?;
         for (name, figure) in self.iter() {
             map.serialize_entry(name, &figure)?;
         }
@@ -244,6 +349,10 @@ impl Serialize for Metrics {
 
 impl<'de> Deserialize<'de> for Metrics {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        // Where there is nothing escaped in it, it is read where it stands.
+        #[derive(Deserialize)]
+        #[serde(transparent)]
+        struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
         struct Map;
         impl<'de> Visitor<'de> for Map {
             type Value = Metrics;
@@ -253,14 +362,11 @@ impl<'de> Deserialize<'de> for Metrics {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Metrics, A::Error> {
-                let mut metrics = Metrics::default();
-                while let Some((name, figure)) =
-                    map.next_entry::<std::borrow::Cow<'de, str>, f64>()?
-                {
-                    metrics.insert(name, figure);
+                let mut all = Vec::new();
+                while let Some((name, figure)) = map.next_entry::<Name<'de>, f64>()? {
+                    all.push((name.0, figure));
                 }
-                metrics.0.shrink_to_fit();
-                Ok(metrics)
+                Ok(Metrics::of(all))
             }
         }
         from.deserialize_map(Map)

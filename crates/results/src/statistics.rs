@@ -220,11 +220,15 @@ pub fn mean(values: &[f64]) -> f64 {
 /// Standard deviation with `n - 1`; 0 below 2 values.
 #[must_use]
 pub fn standard_deviation(values: &[f64]) -> f64 {
+    deviation_from(mean(values), values)
+}
+
+/// The same, of values whose mean is known.
+pub(crate) fn deviation_from(centre: f64, values: &[f64]) -> f64 {
     // Equal values must give exactly 0, which the rounding of their mean would spoil.
     if values.len() < 2 || values.iter().all(|value| *value == values[0]) {
         return 0.0;
     }
-    let centre = mean(values);
     (values.iter().map(|value| (value - centre).powi(2)).sum::<f64>() / (values.len() - 1) as f64)
         .sqrt()
 }

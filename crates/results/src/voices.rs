@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, HashMap, btree_map::Entry};
 
 use crate::doubt::{Bearing, Doubt, Silence};
+use crate::shared::{LastPlace, Settings};
 use crate::statistics;
 use crate::types::{BetterDirection, Judge, Plan, Trial, Workload, better_of};
 
@@ -33,8 +34,48 @@ pub(crate) struct Voice {
 /// Block -> machine.
 pub(crate) type Machines = BTreeMap<u32, u32>;
 
-/// Block -> voice.
-pub(crate) type Voices = BTreeMap<u32, Voice>;
+/// Blocks and their voices, in the order of the blocks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Voices(Vec<(u32, Voice)>);
+
+impl Voices {
+    /// All voices.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &Voice> {
+        self.iter().map(|(_, voice)| voice)
+    }
+
+    /// Blocks and voices.
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, (u32, Voice)> {
+        self.0.iter()
+    }
+
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The voice of a block.
+    pub(crate) fn get(&self, block: u32) -> Option<&Voice> {
+        let place = self.0.binary_search_by_key(&block, |(known, _)| *known).ok()?;
+        Some(&self.0[place].1)
+    }
+}
+
+/// Of blocks in their order.
+impl FromIterator<(u32, Voice)> for Voices {
+    fn from_iter<I: IntoIterator<Item = (u32, Voice)>>(all: I) -> Self {
+        Self(all.into_iter().collect())
+    }
+}
+
+impl IntoIterator for Voices {
+    type Item = (u32, Voice);
+    type IntoIter = std::vec::IntoIter<Self::Item>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
 
 /// What two sides say together.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -76,40 +117,57 @@ pub(crate) fn judged_metrics(plan: &Plan, table: &Table<'_>) -> Vec<String> {
 ///
 /// [`Host::drawn_machines`]: crate::types::Host::drawn_machines
 pub(crate) fn pair(own: &Voices, other: &Voices, machines: Option<&Machines>) -> Pairs {
-    let mut pairs = Pairs { by_machine: machines.is_some(), ..Pairs::default() };
-    // Of machines: differences that vote, and how many of them are busy.
-    let mut voting: BTreeMap<u32, (Vec<f64>, usize)> = BTreeMap::new();
-    let mut reasons: Vec<(Silence, usize)> = Vec::new();
-    let mut others = other.iter().peekable();
-    for (block, mine) in own {
-        while others.next_if(|(other, _)| *other < block).is_some() {}
-        let Some((_, theirs)) = others.next_if(|(other, _)| *other == block) else { continue };
-        let difference = mine.logarithm - theirs.logarithm;
-        let busy = usize::from(mine.busy.max(theirs.busy) > 0.5);
-        match (mine.silent.as_ref().or(theirs.silent.as_ref()), machines) {
-            (Some(reason), _) => {
-                count(&mut reasons, reason.without_figures());
-                pairs.silent.push(difference);
-            }
-            (None, None) => {
-                pairs.blocks.push(*block);
-                pairs.differences.push(difference);
-                pairs.busy += busy;
-            }
-            (None, Some(_)) => {
-                let of_machine = voting.entry(unit_of(*block, machines)).or_default();
-                of_machine.0.push(difference);
-                of_machine.1 += busy;
+    let mut pairs = Pairs::default();
+    pairs.renew(own, other, machines);
+    pairs
+}
+
+impl Pairs {
+    /// The same of other sides, in the memory of these.
+    pub(crate) fn renew(&mut self, own: &Voices, other: &Voices, machines: Option<&Machines>) {
+        self.differences.clear();
+        self.blocks.clear();
+        self.silent.clear();
+        (self.busy, self.by_machine) = (0, machines.is_some());
+        // Of machines: differences that vote, and how many of them are busy.
+        let mut voting: BTreeMap<u32, (Vec<f64>, usize)> = BTreeMap::new();
+        let mut reasons: Vec<(Silence, usize)> = Vec::new();
+        let mut others = other.iter().peekable();
+        for (block, mine) in own.iter() {
+            while others.next_if(|(other, _)| *other < *block).is_some() {}
+            let Some((_, theirs)) = others.next_if(|(other, _)| *other == *block) else { continue };
+            let difference = mine.logarithm - theirs.logarithm;
+            let busy = usize::from(mine.busy.max(theirs.busy) > 0.5);
+            match (mine.silent.as_ref().or(theirs.silent.as_ref()), machines) {
+                (Some(reason), _) => {
+                    count(&mut reasons, reason.without_figures());
+                    self.silent.push(difference);
+                }
+                (None, None) => {
+                    self.blocks.push(*block);
+                    self.differences.push(difference);
+                    self.busy += busy;
+                }
+                (None, Some(_)) => {
+                    let of_machine = voting.entry(unit_of(*block, machines)).or_default();
+                    of_machine.0.push(difference);
+                    of_machine.1 += busy;
+                }
             }
         }
+        for (differences, busy) in voting.values() {
+            self.differences.push(statistics::mean(differences));
+            self.busy += usize::from(2 * busy > differences.len());
+        }
+        let commonest = reasons.into_iter().max_by_key(|(_, count)| *count);
+        self.reason = commonest.map(|(reason, _)| reason);
     }
-    for (differences, busy) in voting.values() {
-        pairs.differences.push(statistics::mean(differences));
-        pairs.busy += usize::from(2 * busy > differences.len());
+
+    /// The mean of what votes; of what does not where nothing does. `None` without any pair.
+    pub(crate) fn centre(&self) -> Option<f64> {
+        let shown = if self.differences.is_empty() { &self.silent } else { &self.differences };
+        (!shown.is_empty()).then(|| statistics::mean(shown))
     }
-    let commonest = reasons.into_iter().max_by_key(|(_, count)| *count);
-    pairs.reason = commonest.map(|(reason, _)| reason);
-    pairs
 }
 
 /// Counts a reason among those that were found, in the order in which they were.
@@ -134,14 +192,6 @@ pub(crate) fn drawn(blocks: &[(u32, f64)], machines: Option<&Machines>) -> Vec<f
     units.values().map(|figures| statistics::mean(figures)).collect()
 }
 
-impl Pairs {
-    /// The mean of what votes; of what does not where nothing does. `None` without any pair.
-    pub(crate) fn centre(&self) -> Option<f64> {
-        let shown = if self.differences.is_empty() { &self.silent } else { &self.differences };
-        (!shown.is_empty()).then(|| statistics::mean(shown))
-    }
-}
-
 /// Trials of a run by what they are trials of.
 #[derive(Clone)]
 pub(crate) struct Table<'a> {
@@ -156,17 +206,24 @@ impl<'a> Table<'a> {
     /// Sorts the trials in; counts those of no cell of the plan and those that a later one
     /// replaces.
     pub(crate) fn new(plan: &'a Plan, trials: &'a [Trial]) -> (Self, usize, usize) {
-        let mut places = HashMap::new();
-        for (configuration, settings) in plan.configurations.iter().enumerate() {
-            for (workload, named) in plan.workloads.iter().enumerate() {
-                places.insert((&settings.settings, named.name.as_str()), (configuration, workload));
-            }
-        }
+        let configurations: HashMap<Settings, usize> = plan
+            .configurations
+            .iter()
+            .enumerate()
+            .map(|(at, known)| (known.settings.clone().into(), at))
+            .collect();
+        let workloads: HashMap<&str, usize> = plan
+            .workloads
+            .iter()
+            .enumerate()
+            .map(|(at, known)| (known.name.as_str(), at))
+            .collect();
         let mut table = Self { plan, trials: BTreeMap::new(), machines: None };
         let (mut unknown, mut repeated) = (0, 0);
         for trial in trials {
-            match places.get(&(&*trial.settings, trial.workload.as_str())) {
-                Some(place) => match table.trials.entry(*place).or_default().entry(trial.block) {
+            let configuration = configurations.get(&trial.settings).copied();
+            match configuration.zip(workloads.get(trial.workload.as_str()).copied()) {
+                Some(place) => match table.trials.entry(place).or_default().entry(trial.block) {
                     Entry::Occupied(mut known) => {
                         known.insert(trial);
                         repeated += 1;
@@ -252,7 +309,7 @@ impl<'a> Table<'a> {
 
     /// Block -> voice of one metric, where it has a figure above 0, or a rate of 0.
     pub(crate) fn voices(&self, configuration: usize, workload: usize, metric: &str) -> Voices {
-        let (mut place, percentile) = (0, Percentile::of(metric));
+        let (mut place, percentile) = (LastPlace::default(), Percentile::of(metric));
         let voice = |(block, trial): (u32, &Trial)| {
             let figure = trial.metrics.get_near(metric, &mut place)?;
             let is_standstill = figure == 0.0 && self.counts_standstill(workload, metric);
@@ -277,7 +334,7 @@ impl<'a> Table<'a> {
         metric: &str,
     ) -> Voices {
         let mut voices = self.voices(configuration, workload, metric);
-        voices.retain(|_, voice| !voice.is_standstill);
+        voices.0.retain(|(_, voice)| !voice.is_standstill);
         voices
     }
 

@@ -107,6 +107,12 @@ const HELD_BACK: &[(&str, &str, &str)] = &[
         "of 3.8 µs a request two thirds are copies from and to members, in a profile; 1.3 µs are \
         the array's and the members' own work for three reads and three writes",
     ),
+    (
+        "`raidloom array rescue`, all superblocks lost",
+        "exponent of processor time in members",
+        "what there is to read grows with the members, and each is held against all others to find \
+        which follows which",
+    ),
     ("raid1 over 2, rebuilding, during", "MB/s rebuilt", YIELDS),
     ("raid10 over 4, rebuilding, during", "MB/s rebuilt", YIELDS),
     ("raid5 over 4, rebuilding, during", "MB/s rebuilt", YIELDS),

@@ -173,7 +173,7 @@ pub(super) fn found(options: &Options, outcome: &Outcome) -> WorkloadResult {
     found.metrics = tally.metrics();
     if let Some(hunt) = &outcome.hunt {
         let tally = Tally { unsteady: hunt.unsteady, dishonest, ..hunt.card.tally() };
-        found.metrics.extend(tally.hunt_metrics());
+        found.metrics.extend(tally.hunt_metrics().iter());
     }
     // Of this trial alone: these cannot be added up.
     let more: BTreeMap<String, f64> = [

@@ -1,7 +1,8 @@
 //! What of a large run its page holds: a page that nobody can load answers nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use results::Settings;
 use results::analysis::{Analysis, Comparison};
 use results::types::Run;
 
@@ -35,8 +36,8 @@ impl Excerpt {
             .collect();
         let mut plan = run.plan.clone();
         plan.configurations.retain(|known| kept.contains(known.id.as_str()));
-        let settings: BTreeSet<_> =
-            plan.configurations.iter().map(|known| known.settings.clone()).collect();
+        let settings: HashSet<Settings> =
+            plan.configurations.iter().map(|known| known.settings.clone().into()).collect();
         let trials = run.trials.iter().filter(|trial| settings.contains(&trial.settings));
         let trials = trials.cloned().collect();
         let (host, notes, steps) = (run.host.clone(), run.notes.clone(), run.steps.clone());

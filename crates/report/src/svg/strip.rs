@@ -1,8 +1,9 @@
 //! Trials in the order in which they were run.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use maud::{Markup, html};
+use results::Settings;
 use results::analysis::{Analysis, Metric};
 use results::types::{Run, Trial};
 
@@ -26,18 +27,23 @@ type Dot = (usize, u32, f64, bool);
 /// The measured trials of a run in its order, of a long one every second or third: a model's tell
 /// of no machine.
 fn dots(run: &Run, analysis: &Analysis) -> Vec<Dot> {
-    let mut medians = BTreeMap::new();
+    let mut medians: HashMap<Settings, HashMap<&str, &Metric>> = HashMap::new();
     for comparison in analysis.comparisons.iter().filter(|one| !one.modelled) {
+        let mut by_id: HashMap<&str, HashMap<&str, &Metric>> = HashMap::new();
         for cell in &comparison.cells {
-            let mut members = comparison.configurations.iter();
-            let member = members.find(|member| member.id == cell.configuration);
-            if let (Some(member), Some(metric)) = (member, cell.metrics.first()) {
-                medians.insert((&member.settings, cell.workload.as_str()), metric);
+            if let Some(metric) = cell.metrics.first() {
+                let of_member = by_id.entry(cell.configuration.as_str()).or_default();
+                of_member.insert(cell.workload.as_str(), metric);
+            }
+        }
+        for member in &comparison.configurations {
+            if let Some(of_member) = by_id.remove(member.id.as_str()) {
+                medians.entry(member.settings.clone().into()).or_default().extend(of_member);
             }
         }
     }
     let known = run.trials.iter().filter_map(|trial| {
-        Some((trial, *medians.get(&(&trial.settings, trial.workload.as_str()))?))
+        Some((trial, *medians.get(&trial.settings)?.get(trial.workload.as_str())?))
     });
     let dot = |(place, (trial, metric)): (usize, (&Trial, &Metric))| {
         let ratio = trial.metrics.get(&metric.name)? / metric.median;

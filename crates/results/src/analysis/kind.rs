@@ -187,6 +187,22 @@ struct PairVerdict {
     is_found_again: bool,
 }
 
+/// What is asked of a pair: its differences' sample, or where they are too few for one, what they
+/// come to.
+enum PairFigure {
+    Sample(Sample),
+    Centre(Option<f64>),
+}
+
+impl PairFigure {
+    fn sample(&self) -> Option<&Sample> {
+        match self {
+            PairFigure::Sample(sample) => Some(sample),
+            PairFigure::Centre(_) => None,
+        }
+    }
+}
+
 /// Who may be taken, and who is; all of them places.
 struct Choice {
     /// What it comes to.
@@ -222,7 +238,7 @@ impl<'a> KindClaims<'a> {
             against_base: BTreeMap::new(),
             found_again: BTreeSet::new(),
             rivals,
-            pool: Pool::of(&[]),
+            pool: Pool::of([].iter()),
             between: Vec::new(),
         };
         let mut quantiles = Quantiles::default();
@@ -266,20 +282,26 @@ impl<'a> KindClaims<'a> {
 
     /// Of all pairs of the others, another family.
     fn ask_each_other(&mut self, frame: &Frame<'_, '_>, quantiles: &mut Quantiles) {
-        let earlier_first = self.earlier_first();
-        let figures: Vec<(Option<f64>, Option<Sample>)> = earlier_first
-            .iter()
+        let mut pairs = Pairs::default();
+        let figures: Vec<PairFigure> = self
+            .earlier_first()
             .map(|[own, other]| {
-                let pairs = self.pairs(frame, *own, *other);
-                (pairs.centre(), sample_of(frame.plan, &pairs.differences, frame.in_model))
+                pairs.renew(&self.voices[own], &self.voices[other], frame.table.machines);
+                match sample_of(frame.plan, &pairs.differences, frame.in_model) {
+                    Some(sample) => PairFigure::Sample(sample),
+                    None => PairFigure::Centre(pairs.centre()),
+                }
             })
             .collect();
-        let samples: Vec<Sample> = figures.iter().filter_map(|(_, sample)| *sample).collect();
-        let mut pool = Pool::of(&samples);
+        let mut pool = Pool::of(figures.iter().filter_map(PairFigure::sample));
         let mut between = vec![None; self.voices.len() * self.voices.len().saturating_sub(1) / 2];
         // Of more than two the order of visits says nothing, and needs no pairs.
         let none = Pairs::default();
-        for ([own, other], (centre, sample)) in earlier_first.into_iter().zip(figures) {
+        for ([own, other], figure) in self.earlier_first().zip(figures) {
+            let (centre, sample) = match figure {
+                PairFigure::Sample(sample) => (Some(sample.centre), Some(sample)),
+                PairFigure::Centre(centre) => (centre, None),
+            };
             let pairs = frame.order.map(|_| self.pairs(frame, own, other));
             let pairs = pairs.as_ref().unwrap_or(&none);
             let (_, question) = self.question(frame, [own, other], self.rivals, pairs);
@@ -299,12 +321,12 @@ impl<'a> KindClaims<'a> {
     }
 
     /// All pairs of the others.
-    fn earlier_first(&self) -> Vec<[usize; 2]> {
+    fn earlier_first(&self) -> impl Iterator<Item = [usize; 2]> {
         let with_later = |(at, own): (usize, &usize)| {
             let own = *own;
             self.others[at + 1..].iter().map(move |other| [own, *other])
         };
-        self.others.iter().enumerate().flat_map(with_later).collect()
+        self.others.iter().enumerate().flat_map(with_later)
     }
 
     /// Where a pair stands, the earlier place first.

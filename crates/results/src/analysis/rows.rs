@@ -8,6 +8,7 @@ use crate::claim::{
     Sample, Settle,
 };
 use crate::doubt;
+use crate::shared::{LastPlace, Metrics};
 use crate::statistics::{self, Interval};
 use crate::types::Plan;
 use crate::voices::{Pairs, Table, Voices, better_in, pair};
@@ -25,8 +26,12 @@ pub(super) fn cell(
 ) -> Cell {
     let named = &plan.workloads[workload];
     let mut names: BTreeSet<&str> = BTreeSet::new();
+    let mut last: Option<&Metrics> = None;
     for (_, trial) in table.cell(configuration, workload) {
-        names.extend(trial.metrics.keys());
+        if !last.is_some_and(|last| trial.metrics.shares_names(last)) {
+            names.extend(trial.metrics.keys());
+        }
+        last = Some(&trial.metrics);
     }
     // By a goal that the workload does not have it is not judged, and shown by its own metric.
     let own = names.take(judged).or_else(|| names.take(named.metric.as_str()));
@@ -36,7 +41,7 @@ pub(super) fn cell(
         .filter_map(|name| {
             let voices = table.voices(configuration, workload, name);
             // A figure of 0 has no logarithm and so no voice, but is a figure.
-            let mut place = 0;
+            let mut place = LastPlace::default();
             let figures: Vec<(u32, f64)> = table
                 .cell(configuration, workload)
                 .filter_map(|(block, trial)| {
@@ -46,9 +51,9 @@ pub(super) fn cell(
                 .collect();
             let silent = voices.values().filter(|voice| voice.silent.is_some()).count();
             let is_voting =
-                |block: &u32| voices.get(block).is_none_or(|voice| voice.silent.is_none());
+                |block: u32| voices.get(block).is_none_or(|voice| voice.silent.is_none());
             let all: Vec<f64> = figures.iter().map(|(_, figure)| *figure).collect();
-            let voting = figures.iter().filter(|(block, _)| is_voting(block));
+            let voting = figures.iter().filter(|(block, _)| is_voting(*block));
             let voting: Vec<f64> = voting.map(|(_, figure)| *figure).collect();
             let median = statistics::median(if voting.is_empty() { &all } else { &voting })?;
             Some(Metric {
@@ -151,7 +156,7 @@ fn pairs_with_baseline(
     let raced_base = ballot.raced.voices(baseline, workload, metric);
     let of_member = |member: &usize| {
         let own = match *member == baseline {
-            true => Voices::new(),
+            true => Voices::default(),
             false => ballot.shown(*member).voices(*member, workload, metric),
         };
         let base = if ballot.is_raced(*member) { &raced_base } else { &base };

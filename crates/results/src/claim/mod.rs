@@ -260,11 +260,10 @@ impl Sample {
     #[must_use]
     pub fn paired(differences: &[f64]) -> Option<Self> {
         let count = differences.len() as f64;
-        (differences.len() >= 2).then(|| Self {
-            centre: statistics::mean(differences),
-            variance: statistics::standard_deviation(differences).powi(2),
-            freedom: count - 1.0,
-            scale: 1.0 / count,
+        (differences.len() >= 2).then(|| {
+            let centre = statistics::mean(differences);
+            let variance = statistics::deviation_from(centre, differences).powi(2);
+            Self { centre, variance, freedom: count - 1.0, scale: 1.0 / count }
         })
     }
 
@@ -328,10 +327,9 @@ fn prior_freedom(count: usize) -> f64 {
 
 /// The row's common variance: the median of its samples' own, each over the median that chance
 /// alone gives it.
-fn pooled(samples: &[Sample]) -> f64 {
+fn pooled<'a>(samples: impl Iterator<Item = &'a Sample>) -> f64 {
     let mut known: Vec<(f64, f64)> = Vec::new();
     let own: Vec<f64> = samples
-        .iter()
         .map(|sample| {
             let median = match known.iter().find(|(freedom, _)| *freedom == sample.freedom) {
                 Some((_, median)) => *median,
@@ -363,12 +361,13 @@ pub(crate) struct Pool {
 
 impl Pool {
     /// Of a row of comparisons.
-    pub(crate) fn of(samples: &[Sample]) -> Self {
-        Self::with(samples, prior_freedom(samples.len()))
+    pub(crate) fn of<'a>(samples: impl Iterator<Item = &'a Sample> + Clone) -> Self {
+        let prior = prior_freedom(samples.clone().count());
+        Self::with(samples, prior)
     }
 
     /// The same with so many degrees of freedom from the row.
-    fn with(samples: &[Sample], prior: f64) -> Self {
+    fn with<'a>(samples: impl Iterator<Item = &'a Sample>, prior: f64) -> Self {
         let variance = if prior > 0.0 { pooled(samples) } else { 0.0 };
         Self { variance, prior, own_from: Vec::new() }
     }
@@ -421,8 +420,7 @@ pub fn estimates(row: &[Option<Sample>]) -> Vec<Option<Estimate>> {
 
 /// The same with so many degrees of freedom from the row.
 pub(crate) fn leaning(row: &[Option<Sample>], prior: f64) -> Vec<Option<Estimate>> {
-    let known: Vec<Sample> = row.iter().flatten().copied().collect();
-    let mut pool = Pool::with(&known, prior);
+    let mut pool = Pool::with(row.iter().flatten(), prior);
     row.iter().map(|sample| sample.as_ref().map(|sample| pool.estimate(sample))).collect()
 }
 

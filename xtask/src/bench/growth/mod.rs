@@ -97,7 +97,7 @@ pub(crate) fn measure(bench: &Bench) -> Result<Section, String> {
         configurations, eight figures a trial. Then requests over `null:` members, counted by \
         callgrind as in `cargo xtask ci instructions`; a plan of so many depths and ten chunk \
         sizes; `raidloom report history` over runs of 12 \
-        trials; what a cache in memory takes besides the blocks that fill it; a copy on this \
+        trials; what a cache notes of the blocks that fill it; a copy on this \
         disk; superblocks of new members; a RAID 5 of which none are left, two thirds of it \
         text in an ext4, found by what its members hold; an NBD server of `null:` with one \
         request on its way on each connection, sixteen for each client; and the page that watches \
