@@ -2,6 +2,7 @@
 //! else.
 
 use std::fs;
+use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -204,14 +205,7 @@ pub fn disks_under(mounts: &[Mount], path: &Path) -> Vec<DeviceNumber> {
 /// device behind it, and where the block device begins there, in bytes.
 #[must_use]
 pub fn loop_backing(number: DeviceNumber) -> Option<(PathBuf, u64)> {
-    let whole = sys_folder(whole_disk(number))?;
-    let read = |path: PathBuf| Some(fs::read_to_string(path).ok()?.trim_end().to_owned());
-    let backing = read(whole.join("loop/backing_file"))?;
-    let offset: u64 = read(whole.join("loop/offset"))?.parse().ok()?;
-    // A partition says where it begins in sectors of 512 bytes; a whole disk says nothing.
-    let start: u64 =
-        read(sys_folder(number)?.join("start")).and_then(|text| text.parse().ok()).unwrap_or(0);
-    Some((PathBuf::from(backing), offset + 512 * start))
+    stack::loop_backing(number.raw()).map(|(backing, bytes)| (backing, bytes.start))
 }
 
 /// The disks that a path's data lie on in the end, through loop devices as well: one file on
@@ -272,8 +266,12 @@ pub fn devices_below(mounts: &[Mount], path: &Path) -> Vec<DeviceNumber> {
 pub struct Loop {
     /// Its path: `/dev/loop0`.
     pub device: PathBuf,
+    /// Its number.
+    pub number: DeviceNumber,
     /// The name of its backing file when it was opened, which may mean another file now, or none.
     pub backing: PathBuf,
+    /// Which bytes of the backing file it has.
+    pub bytes: Range<u64>,
     /// The backing file as the kernel has it open; `None` for a user that may not ask it.
     pub file: Option<Identity>,
 }
@@ -297,9 +295,10 @@ impl Loop {
 /// Every loop device that is in use.
 pub fn loops() -> Vec<Loop> {
     let backed = |folder: &PathBuf| {
-        let backing = fs::read_to_string(folder.join("loop/backing_file")).ok()?;
+        let number = number_in(folder)?;
+        let (backing, bytes) = stack::loop_backing(number.raw())?;
         let device = Path::new("/dev").join(folder.file_name()?);
-        Some(Loop { device, backing: PathBuf::from(backing.trim_end_matches('\n')), file: None })
+        Some(Loop { device, number, backing, bytes, file: None })
     };
     let mut loops: Vec<Loop> =
         folders_in(Path::new("/sys/block")).iter().filter_map(backed).collect();
@@ -337,8 +336,13 @@ pub fn lock_holder(file: &fs::File) -> Option<u32> {
 /// `n: FLOCK ADVISORY WRITE pid major:minor:inode …`.
 pub fn lock_on(file: &fs::File) -> Option<Lock> {
     let data = file.metadata().ok()?;
-    let inode = data.ino().to_string();
-    let device = DeviceNumber::from_raw(data.dev());
+    lock_of(data.dev(), data.ino())
+}
+
+/// The same of a file that is known by device and inode number.
+pub fn lock_of(device: u64, inode: u64) -> Option<Lock> {
+    let inode = inode.to_string();
+    let device = DeviceNumber::from_raw(device);
     let device = format!("{:02x}:{:02x}", device.major, device.minor);
     let locks = fs::read_to_string("/proc/locks").ok()?;
     locks.lines().find_map(|line| {
@@ -353,15 +357,12 @@ pub fn lock_on(file: &fs::File) -> Option<Lock> {
     })
 }
 
-/// What else has locked a range of an open file, as QEMU locks the images that it runs on: the
-/// process, where the lock says it. `None` where nothing has; an outer `Some` with nothing in it is
-/// a lock that belongs to an open file and not to a process.
-pub fn range_lock_holder(data: &fs::Metadata) -> Option<Option<u32>> {
-    range_lock_in(
-        &fs::read_to_string("/proc/locks").ok()?,
-        DeviceNumber::from_raw(data.dev()),
-        data.ino(),
-    )
+/// What else has locked a range of a file, known by device and inode number, as QEMU locks the
+/// images that it runs on: the process, where the lock says it. `None` where nothing has; an outer
+/// `Some` with nothing in it is a lock that belongs to an open file and not to a process.
+pub fn range_lock_holder(device: u64, inode: u64) -> Option<Option<u32>> {
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    range_lock_in(&locks, DeviceNumber::from_raw(device), inode)
 }
 
 fn range_lock_in(locks: &str, device: DeviceNumber, inode: u64) -> Option<Option<u32>> {

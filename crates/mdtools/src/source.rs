@@ -1,7 +1,6 @@
 //! What a member lies on: a file, a block device, or a part of one; a drive of another machine.
 
 use crate::catalogue;
-use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -11,7 +10,7 @@ use words::{Text, statement};
 use block::{Node, size_text};
 use host::Error;
 use host::guard::{Access, Guard, MemberBytes, RemoteDrive, read_up_to};
-use stack::{Identity, is_remote, twice_text};
+use stack::{Identity, Location, is_remote, twice_text};
 
 /// A file or block device, or a run of bytes on one: a partition in the image of a whole disk. Or
 /// all of a drive of another machine.
@@ -168,12 +167,17 @@ impl MemberSource {
     pub(crate) fn refuse_same_twice<'a>(
         sources: impl IntoIterator<Item = &'a MemberSource>,
     ) -> Result<(), Error> {
-        let mut seen = HashMap::new();
+        let mut seen: Vec<(Location, &MemberSource)> = Vec::new();
         for source in sources {
-            if let Some(earlier) = seen.insert(source.identity(), source) {
+            let location = match &source.place {
+                MemberPlace::Path(path) => Location::of(path),
+                MemberPlace::Remote(_) => Location::all_of(source.identity()),
+            };
+            if let Some((_, earlier)) = seen.iter().find(|(seen, _)| seen.overlaps(&location)) {
                 let text = twice_text(&earlier.place_name(), &source.place_name());
                 return Err(Error::usage(text));
             }
+            seen.push((location, source));
         }
         Ok(())
     }

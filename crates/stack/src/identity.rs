@@ -1,12 +1,13 @@
 //! What a path leads to, whatever it is called: a file has many names (hard links, bind mounts),
 //! and one identity.
 
-use std::collections::{HashMap, HashSet};
-use std::fs::Metadata;
+use std::collections::HashSet;
+use std::fs::{self, Metadata};
+use std::ops::Range;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use block::{Error, ErrorKind, Node};
+use block::{Error, ErrorKind, Node, SECTOR_BYTES};
 use device::NbdAddress;
 use words::{Text, statement};
 
@@ -72,15 +73,94 @@ impl Identity {
         Identity::File(data.dev(), data.ino())
     }
 
-    /// The first two of several paths that lead to the same file or device.
+    /// The first two of several paths that lead to the same file or device, one of them or both
+    /// through loop devices too.
     pub fn same_twice<'a>(
         paths: impl IntoIterator<Item = &'a Path>,
     ) -> Option<(&'a Path, &'a Path)> {
-        let mut seen = HashMap::new();
-        paths
-            .into_iter()
-            .find_map(|path| seen.insert(Identity::of(path), path).map(|earlier| (earlier, path)))
+        let mut seen: Vec<(Location, &Path)> = Vec::new();
+        paths.into_iter().find_map(|path| {
+            let location = Location::of(path);
+            let earlier = seen.iter().find(|(earlier, _)| earlier.overlaps(&location));
+            let twice = earlier.map(|(_, earlier)| (*earlier, path));
+            seen.push((location, path));
+            twice
+        })
     }
+}
+
+/// Where the bytes of a file or device lie in the end. A loop device, or a partition of one, has
+/// none of its own: they are a range of its file's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    whole: Identity,
+    bytes: Range<u64>,
+}
+
+impl Location {
+    /// All that is behind an identity, which is taken for the end.
+    #[must_use]
+    pub fn all_of(whole: Identity) -> Location {
+        Location { whole, bytes: 0..u64::MAX }
+    }
+
+    /// Of what `path` leads to now.
+    #[must_use]
+    pub fn of(path: &Path) -> Location {
+        let mut location = Location::all_of(Identity::of(path));
+        for _ in 0..LOOPS_MAX {
+            let Identity::BlockDevice(number) = location.whole else { break };
+            let Some((backing, bytes)) = loop_backing(number) else { break };
+            // The file may have no name any more.
+            let whole = Identity::of(&backing);
+            if matches!(whole, Identity::Nothing(_)) {
+                break;
+            }
+            location = Location { whole, bytes: part_of(&bytes, &location.bytes) };
+        }
+        location
+    }
+
+    /// Whether a byte of the one is a byte of the other, or both are the same part without any: a
+    /// drive that was pulled out has none.
+    #[must_use]
+    pub fn overlaps(&self, other: &Location) -> bool {
+        self == other || self.whole == other.whole && overlap(&self.bytes, &other.bytes)
+    }
+}
+
+/// How many loop devices on one another are followed down.
+pub const LOOPS_MAX: usize = 16;
+
+/// Whether two ranges have a byte in common.
+#[must_use]
+pub fn overlap(one: &Range<u64>, other: &Range<u64>) -> bool {
+    one.start.max(other.start) < one.end.min(other.end)
+}
+
+/// The bytes `part` of what is itself the bytes `outer` of something else, counted there.
+#[must_use]
+pub fn part_of(outer: &Range<u64>, part: &Range<u64>) -> Range<u64> {
+    let at = |place: u64| outer.start.saturating_add(place).min(outer.end);
+    at(part.start)..at(part.end)
+}
+
+/// What the block device of this number stands on where it is a loop device or a partition of one:
+/// the path of the file or device, and which of its bytes it has.
+#[must_use]
+pub fn loop_backing(number: u64) -> Option<(PathBuf, Range<u64>)> {
+    let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
+    let own = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
+    let whole = if own.join("partition").exists() { own.parent()? } else { &own };
+    let text = |path: PathBuf| fs::read_to_string(path).ok();
+    let count = |path: PathBuf| text(path)?.trim().parse::<u64>().ok();
+    let backing = text(whole.join("loop/backing_file"))?;
+    let offset = count(whole.join("loop/offset"))?;
+    // A partition says where it begins; a whole disk says nothing.
+    let start = count(own.join("start")).unwrap_or(0).saturating_mul(SECTOR_BYTES);
+    let size = count(own.join("size"))?.saturating_mul(SECTOR_BYTES);
+    let start = offset.saturating_add(start);
+    Some((PathBuf::from(backing.trim_end_matches('\n')), start..start.saturating_add(size)))
 }
 
 /// How it is said that one file was named as two.
@@ -117,4 +197,24 @@ pub(crate) fn refuse_members_named_twice(node: &Node) -> Result<(), Error> {
         true => statement!(messages::FILE_TWICE, place = later.display()),
         false => twice_text(earlier, later),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_one_file_are_the_same_where_they_overlap() {
+        let part = |bytes: Range<u64>| Location { whole: Identity::File(1, 2), bytes };
+        let all = Location::all_of(Identity::File(1, 2));
+        assert!(all.overlaps(&part(4096..8192)) && part(4096..8192).overlaps(&all));
+        assert!(part(0..4097).overlaps(&part(4096..8192)));
+        assert!(!part(0..4096).overlaps(&part(4096..8192)));
+        assert!(!part(4096..4096).overlaps(&all), "it has no byte");
+        assert!(part(4096..4096).overlaps(&part(4096..4096)));
+        assert!(!part(0..1).overlaps(&Location::all_of(Identity::File(1, 3))));
+        // A partition that begins behind 1 MiB of a loop device that begins behind 4 KiB.
+        assert_eq!(part_of(&(4096..(8 << 20)), &((1 << 20)..(2 << 20))), 1_052_672..2_101_248);
+        assert_eq!(part_of(&(4096..8192), &(0..u64::MAX)), 4096..8192);
+    }
 }

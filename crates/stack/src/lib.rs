@@ -38,7 +38,9 @@ pub use device::model::{MediaNote, ModelDevice, PowerCut, Survival};
 pub use device::{DeadlineWatch, FaultControl, FaultDevice, FaultOptions};
 pub use encryption::read_passphrase;
 pub use facts::OpenedFile;
-pub use identity::{Identity, is_remote, twice_text};
+pub use identity::{
+    Identity, LOOPS_MAX, Location, is_remote, loop_backing, overlap, part_of, twice_text,
+};
 pub use image_server::ImageServer;
 pub use nearest::nearest;
 pub use parse::{ParseError, parse};

@@ -409,7 +409,12 @@ struct Loop {
 
 impl Loop {
     fn attach(file: &Path) -> Option<Loop> {
-        let output = Command::new("losetup").args(["--find", "--show"]).arg(file).output().ok()?;
+        Loop::attach_part(file, &[])
+    }
+
+    fn attach_part(file: &Path, part: &[&str]) -> Option<Loop> {
+        let mut losetup = Command::new("losetup");
+        let output = losetup.args(["--find", "--show"]).args(part).arg(file).output().ok()?;
         let device = String::from_utf8(output.stdout).ok()?.trim().to_owned();
         if output.status.success() && !device.is_empty() {
             return Some(Loop { device: device.into(), mounted_at: None });
@@ -463,6 +468,75 @@ fn a_loop_device_its_file_and_a_mount_of_it_are_refused() {
         ..Consent::default()
     });
     assert_refused(&all, &path, &format!("mounted at {}", point.display()));
+}
+
+/// Whoever agrees to all that can be agreed to for one device.
+fn consenting(device: &Path) -> Guard {
+    Guard::new(Consent {
+        devices: vec![device.to_owned()],
+        erase_signature: true,
+        ..Consent::default()
+    })
+}
+
+/// A loop device is its file by another name: what uses the file's bytes uses it.
+#[test]
+fn a_loop_device_is_refused_for_the_users_of_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("image");
+    File::create(&image).unwrap().set_len(16 << 20).unwrap();
+
+    // Another raidloom has the file, as a member of an array that runs.
+    let owner = guard();
+    owner.open(&image, Access::Write).unwrap();
+    let Some(mut one) = Loop::attach(&image) else { return };
+    let device = one.device.clone();
+    let reason = format!("in use by process {}", std::process::id());
+    assert_refused(&consenting(&device), &device, &reason);
+    drop(owner);
+    consenting(&device).check(&device).expect("nothing uses the file any more");
+
+    let Some(other) = Loop::attach(&image) else { return };
+    let twin = other.device.clone();
+    let reason = format!("in use by {}", device.display());
+    assert_refused(&consenting(&twin), &twin, &reason);
+    let twice = |paths: [&Path; 2]| stack::Identity::same_twice(paths).is_some();
+    assert!(twice([&device, &twin]) && twice([&image, &twin]));
+
+    let run = |command: &mut Command| command.status().is_ok_and(|status| status.success());
+    let point = folder.path().join("mounted");
+    fs::create_dir(&point).unwrap();
+    if !run(Command::new("mkfs.ext4").arg("-q").arg(&device))
+        || !run(Command::new("mount").arg(&device).arg(&point))
+    {
+        return testkit::skipped!("no mkfs.ext4, or mounting is not permitted here");
+    }
+    one.mounted_at = Some(point.clone());
+    assert_refused(&consenting(&twin), &twin, &format!("mounted at {}", point.display()));
+}
+
+#[test]
+fn loop_devices_over_parts_of_a_file_that_do_not_overlap_are_two() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("image");
+    File::create(&image).unwrap().set_len(16 << 20).unwrap();
+    let part = |offset: u64, bytes: u64| {
+        let (offset, bytes) = (format!("--offset={offset}"), format!("--sizelimit={bytes}"));
+        Loop::attach_part(&image, &[&offset, &bytes])
+    };
+    let Some(first) = part(0, 8 << 20) else { return };
+    let Some(second) = part(8 << 20, 8 << 20) else { return };
+    for own in [&first.device, &second.device] {
+        consenting(own).check(own).expect("the other has other bytes");
+    }
+    let twice = |paths: [&Path; 2]| stack::Identity::same_twice(paths).is_some();
+    assert!(!twice([&first.device, &second.device]));
+    let Some(third) = part(4 << 20, 0) else { return };
+    for (own, reason) in [(&first, &third), (&second, &third), (&third, &first)] {
+        let reason = reason.device.display().to_string();
+        assert_refused(&consenting(&own.device), &own.device, &reason);
+    }
+    assert!(twice([&first.device, &third.device]));
 }
 
 #[test]
