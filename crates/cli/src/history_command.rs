@@ -44,6 +44,11 @@ pub(crate) fn show(output: &Output, arguments: &HistoryArguments) -> Result<(), 
     if folders.is_empty() {
         return Err(Failure::usage(catalogue::NO_RUN_IN_FOLDER).at(arguments.folder.display()));
     }
+    let made_from: Vec<PathBuf> =
+        folders.iter().flat_map(|folder| lab::pack::files_of(folder)).collect();
+    if let Some(path) = arguments.svg.as_ref().filter(|path| path.as_os_str() != "-") {
+        host::files::refuse_to_write(path, &made_from)?;
+    }
     let mut runs = Vec::new();
     for folder in folders {
         let run = lab::read(lab::pack::open(&folder)?.folder())?;
@@ -83,7 +88,7 @@ pub(crate) fn show(output: &Output, arguments: &HistoryArguments) -> Result<(), 
         if path.as_os_str() == "-" {
             return output.file(&picture);
         }
-        host::files::write_named(path, picture.as_bytes())?;
+        host::files::write_named(path, picture.as_bytes(), &made_from)?;
         output.progress(&say!(WROTE, path = path.display()));
         return Ok(());
     }

@@ -91,7 +91,7 @@ pub(crate) fn fit_device(
         MeasureError::Failed(error) => Failure::from(error).at(device),
         other => Failure::failed(Text::from(&other).at(device.to_string())).because(other),
     })?;
-    host::files::write_named(&kept, measured.to_csv().as_bytes())?;
+    host::files::write_named(&kept, measured.to_csv().as_bytes(), &[])?;
     output.progress(&say!(SAMPLES_IN, count = measured.all.len(), file = kept.display()));
     show(output, &measured, &name)
 }

@@ -86,6 +86,16 @@ pub(crate) struct ReportArguments {
     pub lang: Option<Lang>,
 }
 
+impl ReportArguments {
+    /// What is to be written.
+    fn outputs(&self) -> impl Iterator<Item = &PathBuf> {
+        let tables = [&self.csv, &self.summary, &self.parquet, &self.fcv_table];
+        let pages = [&self.html, &self.md, &self.card, &self.badge];
+        let originals = [&self.bonnie_csv, &self.crystal_text];
+        tables.into_iter().chain(pages).chain(originals).flatten()
+    }
+}
+
 /// Writes what was asked for, or prints the report for the terminal.
 pub(crate) fn report(output: &Output, arguments: &ReportArguments) -> Result<(), Failure> {
     let opened = lab::pack::open(&arguments.run)?;
@@ -123,14 +133,19 @@ fn for_people(
         (&arguments.fcv_table, originals::times_table),
     ];
     let are_none = originals.iter().all(|(path, _)| path.is_none());
+    let made_from = lab::pack::files_of(&arguments.run);
+    // All are refused or none, before the first is written.
+    let mut named = arguments.outputs().filter(|path| path.as_os_str() != "-");
+    named.try_for_each(|path| host::files::refuse_to_write(path, &made_from))?;
+    let write = |path: &Path, bytes: &[u8]| write(output, path, bytes, &made_from);
     if let Some(path) = &arguments.card {
-        write_card(output, path, run, analysis)?;
+        write(path, &card(path, run, analysis)?)?;
     }
     if let Some(path) = &arguments.badge {
-        write(output, path, &badge(&arguments.badge_of, run, analysis)?)?;
+        write(path, badge(&arguments.badge_of, run, analysis)?.as_bytes())?;
     }
     if let Some(path) = &arguments.parquet {
-        trials(output, path, run, &arguments.run)?;
+        write(path, &trials(path, run, &arguments.run)?)?;
     }
     let has_other =
         arguments.card.is_some() || arguments.badge.is_some() || arguments.parquet.is_some();
@@ -140,11 +155,11 @@ fn for_people(
     }
     for (path, form) in wanted {
         let Some(path) = path else { continue };
-        write(output, path, &form(run, analysis))?;
+        write(path, form(run, analysis).as_bytes())?;
     }
     for (path, form) in originals {
         let Some(path) = path else { continue };
-        write(output, path, &form(run)?)?;
+        write(path, form(run)?.as_bytes())?;
     }
     if !are_none {
         return Ok(());
@@ -153,15 +168,12 @@ fn for_people(
 }
 
 /// Every trial, for programs.
-fn trials(output: &Output, path: &Path, run: &Run, folder: &Path) -> Result<(), Failure> {
+fn trials(path: &Path, run: &Run, folder: &Path) -> Result<Vec<u8>, Failure> {
     if path.as_os_str() == "-" {
         let message = Text::from(catalogue::PARQUET_NO_TEXT).at("--parquet -");
         return Err(Failure::usage(message));
     }
-    let bytes = report::parquet(run, &lab::pack::name_of(folder));
-    host::files::write_named(path, &bytes)?;
-    output.progress(&say!(WROTE, path = path.display()));
-    Ok(())
+    Ok(report::parquet(run, &lab::pack::name_of(folder)))
 }
 
 /// The badge of a workload of what was decided on.
@@ -178,16 +190,6 @@ fn badge(word: &str, run: &Run, analysis: &Analysis) -> Result<String, Failure> 
     })
 }
 
-/// Writes the card of what was decided on.
-pub(crate) fn write_card(
-    output: &Output,
-    path: &Path,
-    run: &Run,
-    analysis: &Analysis,
-) -> Result<(), Failure> {
-    write_bytes(output, path, &card(path, run, analysis)?)
-}
-
 /// The card of what was decided on: a picture where the name ends in .svg or .png, else text.
 fn card(path: &Path, run: &Run, analysis: &Analysis) -> Result<Vec<u8>, Failure> {
     let ends_with = |wanted: &str| path.extension().is_some_and(|ending| ending == wanted);
@@ -201,18 +203,11 @@ fn card(path: &Path, run: &Run, analysis: &Analysis) -> Result<Vec<u8>, Failure>
     card.ok_or_else(|| Failure::invalid_results(catalogue::NO_CARD))
 }
 
-fn write(output: &Output, path: &Path, text: &str) -> Result<(), Failure> {
-    if path.as_os_str() == "-" {
-        return output.file(text);
-    }
-    write_bytes(output, path, text.as_bytes())
-}
-
-fn write_bytes(output: &Output, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+fn write(output: &Output, path: &Path, bytes: &[u8], made_from: &[PathBuf]) -> Result<(), Failure> {
     if path.as_os_str() == "-" {
         return output.file(&String::from_utf8_lossy(bytes));
     }
-    host::files::write_named(path, bytes)?;
+    host::files::write_named(path, bytes, made_from)?;
     output.progress(&say!(WROTE, path = path.display()));
     Ok(())
 }

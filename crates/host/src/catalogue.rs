@@ -25,6 +25,12 @@ words::catalogue! {
     LINK_OF_ANOTHER: "{link} is a link of another user's, and nothing is written where it leads; choose a place \
         of your own",
         "{link} はほかのユーザーのリンクで、その先には書き込みません。自分の場所を選んでください";
+    NOT_TO_DEVICE: "it is a block device, and what is asked for is written to files alone; name a file",
+        "ブロックデバイスです。書き込み先にできるのはファイルだけです。ファイルを指定してください";
+    MADE_FROM_IT: "what is asked for is made from this file, which would be lost; name another file",
+        "このファイルから作成するため、上書きすると元のデータが失われます。別のファイルを指定してください";
+    MARK_STAYS: "it carries a signature: {signature}. It is not replaced by what is asked for; name another file",
+        "署名があります: {signature}。上書きしません。別のファイルを指定してください";
     WRITING_FILE: "writing {path}", "{path} への書き込み";
     MAKING_FOLDER: "making the folder {path}", "フォルダー {path} の作成";
 

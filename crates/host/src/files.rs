@@ -6,13 +6,15 @@
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use reactor::plain_file::{self, Links};
 
-use words::statement;
+use stack::Identity;
+use words::{Text, statement};
 
+use crate::guard::find_signature;
 use crate::{Error, catalogue, journal};
 
 /// How the name of a file begins that is not whole yet; one of a process that was killed may stay.
@@ -87,12 +89,14 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 }
 
 /// Writes a file that a user has named: whole or not at all, through a link to a file, and straight
-/// into what is no file (a pipe, `/dev/stdout`).
+/// into what is no file (a pipe, `/dev/stdout`). `made_from` are the files that the bytes were made
+/// from.
 ///
 /// # Errors
-/// As [`write_whole`].
-pub fn write_named(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    refuse_link_of_another(path)?;
+/// As [`write_whole`] and [`refuse_to_write`]; but whatever begins as the bytes do is taken for an
+/// earlier one of them, and replaced.
+pub fn write_named(path: &Path, bytes: &[u8], made_from: &[PathBuf]) -> Result<(), Error> {
+    refuse_loss(path, made_from, bytes.get(..BEGIN_BYTES))?;
     let written = match fs::metadata(path) {
         Ok(data) if data.is_file() => fs::canonicalize(path).and_then(|real| replace(&real, bytes)),
         Ok(_) => {
@@ -101,6 +105,54 @@ pub fn write_named(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         Err(_) => replace(path, bytes),
     };
     written.map_err(|error| failed(path, &error))
+}
+
+/// Refuses a place that a user has named for what is made from `made_from`, where that would be a
+/// loss: a block device, one of these files by whatever name, a file that carries a signature, and
+/// what lies behind a link of another user's. There is no consent to that: another name is at hand.
+///
+/// # Errors
+/// A refusal with what it is; what the system says.
+pub fn refuse_to_write(path: &Path, made_from: &[PathBuf]) -> Result<(), Error> {
+    refuse_loss(path, made_from, None)
+}
+
+/// How much of a file tells what wrote it.
+const BEGIN_BYTES: usize = 8;
+
+/// The same; a file that begins with `begin` may be replaced whatever else is in it.
+fn refuse_loss(path: &Path, made_from: &[PathBuf], begin: Option<&[u8]>) -> Result<(), Error> {
+    refuse_link_of_another(path)?;
+    let refused = |why: Text| Err(Error::refused(why).at(path.display()));
+    let kind = fs::metadata(path).ok().map(|data| data.file_type());
+    if kind.is_some_and(|kind| kind.is_block_device()) {
+        return refused(catalogue::NOT_TO_DEVICE.into());
+    }
+    // A terminal or a pipe loses nothing, and may well be what was read from.
+    if kind.is_some_and(|kind| !kind.is_file()) {
+        return Ok(());
+    }
+    let place = Identity::of(path);
+    if made_from.iter().any(|from| Identity::of(from) == place) {
+        return refused(catalogue::MADE_FROM_IT.into());
+    }
+    if kind.is_none() {
+        return Ok(());
+    }
+    let signature =
+        signature_of(path, begin).map_err(|error| Error::from_io(path.display(), &error))?;
+    match signature {
+        Some(signature) => refused(statement!(catalogue::MARK_STAYS, signature = signature)),
+        None => Ok(()),
+    }
+}
+
+fn signature_of(path: &Path, begin: Option<&[u8]>) -> io::Result<Option<&'static str>> {
+    let file = plain_file::open(path, Links::Followed)?;
+    let mut start = [0; BEGIN_BYTES];
+    let is_alike =
+        begin.is_some_and(|begin| file.read_exact_at(&mut start, 0).is_ok() && start[..] == *begin);
+    if is_alike { Ok(None) } else { find_signature(&file, file.metadata()?.len()) }
 }
 
 /// Refuses to write behind a link of another user's.
@@ -188,13 +240,13 @@ mod tests {
             let to = if link == "folder" { "real" } else { "real/file" };
             std::os::unix::fs::symlink(to, path(link)).unwrap();
         }
-        write_named(&path("folder/file"), b"one's own").unwrap();
+        write_named(&path("folder/file"), b"one's own", &[]).unwrap();
         if !rustix::process::geteuid().is_root() {
             return testkit::missing!("only root can make links of another user's");
         }
         for (link, written) in [("folder", "folder/file"), ("file", "file")] {
             std::os::unix::fs::lchown(path(link), Some(65534), None).unwrap();
-            let error = write_named(&path(written), b"away").unwrap_err();
+            let error = write_named(&path(written), b"away", &[]).unwrap_err();
             assert!(error.to_string().contains("a link of another user's"), "{error}");
         }
         assert_eq!(fs::read(path("real/file")).unwrap(), b"one's own");
@@ -209,7 +261,7 @@ mod tests {
         write_whole(&path("a"), b"two").unwrap();
         assert_eq!(fs::metadata(path("a")).unwrap().permissions().mode() & 0o777, 0o640);
         std::os::unix::fs::symlink("a", path("link")).unwrap();
-        write_named(&path("link"), b"three").unwrap();
+        write_named(&path("link"), b"three", &[]).unwrap();
         assert_eq!(fs::read(path("a")).unwrap(), b"three");
         write_whole(&path("link"), b"four").unwrap();
         assert_eq!(
@@ -220,10 +272,55 @@ mod tests {
     }
 
     #[test]
+    fn what_would_be_lost_is_refused_and_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("source"), b"trials").unwrap();
+        fs::hard_link(path("source"), path("other")).unwrap();
+        let mut image = vec![0; 1 << 20];
+        image[..4].copy_from_slice(b"XFSB");
+        fs::write(path("image"), &image).unwrap();
+        let made_from = [path("source"), path("none")];
+        for (name, why) in [
+            ("source", "is made from this file"),
+            ("other", "is made from this file"),
+            ("none", "is made from this file"),
+            ("image", "it carries a signature: XFS"),
+        ] {
+            let checked = refuse_to_write(&path(name), &made_from);
+            let written = write_named(&path(name), b"<!doctype html>", &made_from);
+            for error in [checked.unwrap_err(), written.unwrap_err()] {
+                assert_eq!(error.exit_code(), 4, "{error}");
+                assert!(error.to_string().contains(why), "{name}: {error}");
+            }
+        }
+        assert_eq!(fs::read(path("source")).unwrap(), b"trials");
+        assert!(fs::read(path("image")).unwrap() == image && !path("none").exists());
+        // An earlier one of its kind is replaced, whatever the mark.
+        write_named(&path("image"), &image[..512], &made_from).unwrap();
+        assert_eq!(fs::read(path("image")).unwrap().len(), 512);
+        write_named(Path::new("/dev/null"), b"gone", &["/dev/null".into()]).unwrap();
+    }
+
+    /// Any drive of this machine will do: it is refused before it is opened.
+    #[test]
+    fn nothing_is_written_to_a_block_device() {
+        let Some(drive) =
+            fs::read_dir("/dev").unwrap().flatten().map(|it| it.path()).find(|path| {
+                fs::metadata(path).is_ok_and(|data| data.file_type().is_block_device())
+            })
+        else {
+            return testkit::skipped!("no block device here");
+        };
+        let error = refuse_to_write(&drive, &[]).unwrap_err();
+        assert!(error.exit_code() == 4 && error.to_string().contains("block device"), "{error}");
+    }
+
+    #[test]
     fn what_is_no_file_is_written_to_and_stays_what_it_is() {
-        write_named(Path::new("/dev/null"), b"gone").unwrap();
+        write_named(Path::new("/dev/null"), b"gone", &[]).unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
-        assert!(write_named(Path::new("/dev/full"), b"no room").is_err());
+        assert!(write_named(Path::new("/dev/full"), b"no room", &[]).is_err());
         let folder = tempfile::tempdir().unwrap();
         assert!(write_whole(folder.path(), b"a folder").is_err());
         assert!(

@@ -14,7 +14,7 @@ use std::path::{Component, Path, PathBuf};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use host::Error;
+use host::{Error, journal};
 use regex_lite::{Captures, Regex};
 use results::{cell_id, configuration_id};
 use serde_json::Value;
@@ -135,6 +135,16 @@ fn write(file: File, name: &str, files: &[(&str, Vec<u8>)]) -> io::Result<()> {
     let mut file = archive.into_inner()?.finish()?;
     file.flush()?;
     file.sync_all()
+}
+
+/// The files that a run consists of: its own, with the journal of one that goes on, or the packed
+/// one. What else lies in its folder was made from these.
+#[must_use]
+pub fn files_of(run: &Path) -> Vec<PathBuf> {
+    match run.is_file() {
+        true => vec![run.to_owned()],
+        false => FILES.iter().chain([&journal::NAME]).map(|name| run.join(name)).collect(),
+    }
 }
 
 /// What a run is called: its folder's name, or the packed file's without its ending.

@@ -434,7 +434,7 @@ impl Boot {
                 Err(error) => return Err(Error::from_io(file.display(), &error)),
             };
             if let Some(rest) = without_exception(&text, &uuid_text(set_uuid)) {
-                write_named(&file, rest.as_bytes())?;
+                write_named(&file, rest.as_bytes(), &[])?;
                 changed.push(file);
             }
         }
@@ -453,7 +453,7 @@ impl Boot {
         if exception.made && rest.is_empty() {
             return fs::remove_file(file).map_err(|error| Error::from_io(file.display(), &error));
         }
-        write_named(file, rest.as_bytes())
+        write_named(file, rest.as_bytes(), &[])
     }
 
     /// Whether there is a program that makes the initramfs anew with md's configuration in it.

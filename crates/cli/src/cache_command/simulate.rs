@@ -96,6 +96,8 @@ const BLOCK_BYTES_MAX: u64 = 1 << 20;
 /// Runs the simulation and prints table and chart.
 pub(super) fn simulate(output: &Output, arguments: &SimulateArguments) -> Result<(), Failure> {
     let keys = &arguments.keys;
+    let made_from = arguments.trace.as_slice();
+    arguments.svg.iter().try_for_each(|to| host::files::refuse_to_write(to, made_from))?;
     let block_bytes = output.size("-s block=", &keys.block)?;
     if !block_bytes.is_power_of_two() || !(SECTOR_BYTES..=BLOCK_BYTES_MAX).contains(&block_bytes) {
         return Err(Failure::usage(catalogue::BLOCK_RANGE).at(format!("-s block={}", keys.block)));
@@ -130,7 +132,7 @@ pub(super) fn simulate(output: &Output, arguments: &SimulateArguments) -> Result
     if let Some(path) = &arguments.svg {
         let title = say!(HITS_BY_SIZE, name = name);
         let svg = chart::svg(&title, &options, &outcomes);
-        host::files::write_named(path, svg.as_bytes())?;
+        host::files::write_named(path, svg.as_bytes(), made_from)?;
         output.progress(&say!(WROTE, path = path.display()));
     }
     if output.json {

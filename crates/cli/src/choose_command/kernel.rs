@@ -243,7 +243,7 @@ fn undo(making: &MakeRequest<'_>, device: &str, paths: &[PathBuf], before: &Befo
             continue;
         };
         if fs::read_to_string(file).is_ok_and(|now| now != *text && now.starts_with(text)) {
-            tell(write_named(Path::new(file), text.as_bytes()));
+            tell(write_named(Path::new(file), text.as_bytes(), &[]));
         }
     }
     left

@@ -72,6 +72,9 @@ pub(crate) fn pull(output: &Output, arguments: &PullArguments) -> Result<(), Fai
         return show_replayed(output, &replayed, arguments.images.as_deref());
     }
     let options = options(output, arguments)?;
+    let logs = options.import.iter().flat_map(|it| [Some(it.log.clone()), it.base.clone()]);
+    let made_from: Vec<_> = logs.flatten().collect();
+    arguments.junit.iter().try_for_each(|to| host::files::refuse_to_write(to, &made_from))?;
     if let Some(path) = &options.log_writes
         && !path.parent().is_none_or(|folder| folder.as_os_str().is_empty() || folder.is_dir())
     {
@@ -91,7 +94,7 @@ pub(crate) fn pull(output: &Output, arguments: &PullArguments) -> Result<(), Fai
     if let Some(path) = &arguments.junit {
         let name = arguments.target.as_deref().unwrap_or_default();
         let text = junit::document(name, &outcome);
-        host::files::write_named(path, text.as_bytes())?;
+        host::files::write_named(path, text.as_bytes(), &made_from)?;
     }
     if outcome.interrupted {
         return Err(Failure::interrupted(catalogue::PULL_INTERRUPTED));

@@ -54,6 +54,8 @@ pub(super) fn show(
     page: fn(&TraceProfile<'_>) -> String,
 ) -> Result<(), Failure> {
     let path = &arguments.trace;
+    let made_from = std::slice::from_ref(path);
+    arguments.html.iter().try_for_each(|to| host::files::refuse_to_write(to, made_from))?;
     let mut reader = open(path, &arguments.reading)?;
     let mut profiler = Profiler::new();
     for record in &mut reader {
@@ -68,7 +70,7 @@ pub(super) fn show(
     }
     let shown = TraceProfile { path, reader: &reader, profile: &profile };
     if let Some(to) = &arguments.html {
-        host::files::write_named(to, page(&shown).as_bytes())?;
+        host::files::write_named(to, page(&shown).as_bytes(), made_from)?;
         output.progress(&say!(WROTE, path = to.display()));
     }
     if output.json {

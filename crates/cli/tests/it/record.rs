@@ -141,6 +141,33 @@ fn recordings_are_converted_without_loss() {
 }
 
 #[test]
+fn a_page_takes_the_place_of_no_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("a.csv"), "time,op,offset,length\n0,read,0,512\n1,write,4096,512\n").unwrap();
+    fs::hard_link(at("a.csv"), at("same.csv")).unwrap();
+    let run = |arguments: &[&str]| raidloom(folder.path(), arguments);
+    assert_eq!(run(&["trace", "convert", "a.csv", "-o", "b.rec"]).0, Some(0));
+    let show = |from: &str, to: &str| run(&["trace", "show", from, "--html", to]);
+    for (from, to, why) in [
+        ("a.csv", "a.csv", "is made from this file"),
+        ("a.csv", "./same.csv", "is made from this file"),
+        ("b.rec", "b.rec", "is made from this file"),
+        ("a.csv", "b.rec", "it carries a signature: "),
+    ] {
+        let before = fs::read(at(to)).unwrap();
+        let (code, _, errors) = show(from, to);
+        assert!(code == Some(4) && errors.contains(why), "{from} to {to}: {code:?} {errors}");
+        assert!(fs::read(at(to)).unwrap() == before, "{to}");
+    }
+    let simulated = run(&["array", "cache", "simulate", "a.csv", "--svg", "a.csv"]);
+    assert!(simulated.0 == Some(4) && simulated.2.contains("this file"), "{}", simulated.2);
+    for to in ["page.html", "page.html", "/dev/null"] {
+        assert_eq!(show("a.csv", to).0, Some(0), "{to}");
+    }
+}
+
+#[test]
 fn bad_recordings_are_named_with_their_places() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();

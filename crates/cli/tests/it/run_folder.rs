@@ -136,6 +136,25 @@ fn what_writes_a_report_writes_all_of_it_or_nothing() {
     assert!(read(&place.path("run/report.html")) == page);
     assert_eq!(place.names("run"), files);
     assert_eq!(place.names("."), ["old.html", "plan.toml", "run"]);
+    // What would be lost for it is refused, before anything else that was asked for is written.
+    let mut member = vec![0; 1 << 20];
+    member[..4].copy_from_slice(b"XFSB");
+    fs::write(place.path("member.img"), &member).unwrap();
+    let trials = read(&place.path("run/trials.jsonl"));
+    for (to, why) in [
+        ("run/trials.jsonl", "is made from this file"),
+        ("run/../run/plan.resolved.json", "is made from this file"),
+        ("member.img", "it carries a signature: XFS"),
+    ] {
+        let output = run(&format!("\"$RAIDLOOM\" report run --csv new.csv --html {to}"));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(4), "{to}: {said}");
+        assert!(said.contains(why) && !place.path("new.csv").exists(), "{to}: {said}");
+    }
+    assert!(read(&place.path("run/trials.jsonl")) == trials);
+    assert!(read(&place.path("member.img")) == member);
+    let again = run("\"$RAIDLOOM\" report run --html run/report.html");
+    assert!(again.status.success(), "{}", String::from_utf8_lossy(&again.stderr));
     // Through to what is no file.
     let piped = run("\"$RAIDLOOM\" report run --quiet --csv /dev/stdout");
     assert!(

@@ -34,7 +34,7 @@ use undo::undo_entries;
 pub use undo::{WaitingDevice, undo_around, undo_left_behind, waiting_device};
 
 /// Name of the journal in a run's folder.
-const NAME: &str = "cleanup.jsonl";
+pub const NAME: &str = "cleanup.jsonl";
 
 /// What tells a file or folder from every other that was ever there: an inode number is given anew
 /// once it is free.

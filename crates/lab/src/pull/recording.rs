@@ -254,7 +254,7 @@ pub(super) fn write_log_writes(log: &Log, path: &std::path::Path) -> Result<(), 
         };
         let mut bytes = Vec::new();
         pull::write_log_writes(log, number, &mut plain_mark, &mut bytes)?;
-        host::files::write_named(&path, &bytes)?;
+        host::files::write_named(&path, &bytes, &[])?;
     }
     Ok(())
 }
