@@ -10,7 +10,7 @@ use block::{Blocking, Device, Node, Reactor, size_text};
 use device::model::probe::{
     self, FitFailure, MeasureError, MissingReason, NotFound, Samples, Solution,
 };
-use host::guard::{Guard, find_signature};
+use host::guard::{Consent, Guard, find_signature};
 use host::system::{DeviceNumber, block_number, sys_folder, whole_disk};
 use serde_json::{Value, json};
 use stack::BuildContext;
@@ -43,14 +43,15 @@ pub(crate) fn fit_device(
         let there = statement!(SAMPLES_THERE, path = kept.display());
         return Err(Failure::usage(there).at(kept.display()));
     }
-    let guard = Guard::new(consent.into());
+    let consent = Consent::from(consent);
+    let guard = Guard::new(consent.clone());
     // A file has a folder, if it is the one that this was called in.
     let (file, range) = match scratch {
         Some(text) if text.contains('/') => (Some(Path::new(text)), None),
         range => (None, range),
     };
     if let Some(path) = node.file_path().filter(|_| range.is_some()) {
-        refuse_signature(&path)?;
+        refuse_signature(&path, consent)?;
     }
     let context = BuildContext { read_only: range.is_none(), ..BuildContext::new(&guard) };
     let stack = stack::build(&node, &context)?;
@@ -96,8 +97,11 @@ pub(crate) fn fit_device(
     show(output, &measured, &name)
 }
 
-/// Refuses a drive that holds something: no consent to write over that is asked for here.
-fn refuse_signature(path: &Path) -> Result<(), Failure> {
+/// Refuses a drive that holds something: no consent to write over that is asked for here. Whoever
+/// uses it is told before, for what is mounted must not be cleared.
+fn refuse_signature(path: &Path, consent: Consent) -> Result<(), Failure> {
+    // As it is, with what it holds: what may be erased is asked when it is opened.
+    Guard::new(Consent { in_place: true, raw: true, ..consent }).check(path)?;
     let failed = |error: io::Error| Failure::from_io(path.display().to_string(), &error);
     let mut file = File::open(path).map_err(failed)?;
     let size_bytes = file.seek(SeekFrom::End(0)).map_err(failed)?;

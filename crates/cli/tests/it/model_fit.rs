@@ -40,6 +40,12 @@ fn a_block_device_is_written_to_by_consent_and_within_the_range() {
     refused(&range, "--allow-device");
     succeed(Command::new("mkfs.ext4").args(["-q", "-F"]).arg(device));
     refused(&agreed, "it carries a signature: ext2/ext3/ext4");
+    let point = folder.join("mounted");
+    std::fs::create_dir(&point).unwrap();
+    succeed(Command::new("mount").arg(device).arg(&point));
+    let mounted = Unmounting(&point);
+    refused(&agreed, &format!("mounted at {}; unmount it first", point.display()));
+    drop(mounted);
     succeed(Command::new("wipefs").args(["-q", "--all"]).arg(device));
 
     let file = OpenOptions::new().read(true).write(true).open(device).unwrap();
