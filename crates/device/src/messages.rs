@@ -16,6 +16,8 @@ words::catalogue! {
         "{path}: {start} からの{what}({length} バイト)";
     CUT_SHORT: "{name}: read of {length} bytes at {start} met the end of the file: it was cut short while in use (now {now}, at least {end} when opened)",
         "{name}: {start} から {length} バイトの読み込み中にファイルの末尾に達しました。使用中に短くされています(現在 {now}、開いたときは {end} バイト以上)";
+    SEEN_CUT_SHORT: "{path}: it was cut short while in use (now {now}, at least {end} when opened); what lay behind is gone",
+        "{path}: 使用中に短くされました(現在 {now}、開いたときは {end} 以上)。その先にあったデータは失われました";
     NOW_BYTES: "{bytes} bytes", "{bytes} バイト";
     READ: "read", "読み込み";
     WRITE: "write", "書き込み";

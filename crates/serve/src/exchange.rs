@@ -344,10 +344,12 @@ impl MemberTable {
     pub(crate) fn fail_file(&self, file: &Path, why: &Text) -> bool {
         let mut has_failed = false;
         for running in &self.running {
-            let Snapshot { names, .. } = running.control().snapshot();
+            let Snapshot { names, members, .. } = running.control().snapshot();
             let is_in = |name: &String| paths_named(name).iter().any(|path| path == file);
             for (place, _) in names.iter().enumerate().filter(|(_, name)| is_in(name)) {
-                has_failed |= running.control().fail_for(place, why.clone()).is_ok();
+                // A write behind the end of one that was cut short may have told already.
+                has_failed |= members[place] == MemberState::Faulty
+                    || running.control().fail_for(place, why.clone()).is_ok();
             }
         }
         has_failed

@@ -1105,6 +1105,7 @@ impl Builder<'_> {
             offset_bytes: self.size(settings, "offset")?.unwrap_or(0),
             size_bytes: self.size(settings, "size")?,
             block_bytes: self.block(settings)?,
+            grows: self.is_image,
         };
         let create = self
             .create_bytes

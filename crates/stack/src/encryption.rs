@@ -65,6 +65,7 @@ pub(crate) fn header_device(file: File, path: &Path) -> Result<FileDevice, Error
         offset_bytes: 0,
         size_bytes: None,
         block_bytes: None,
+        grows: false,
     };
     FileDevice::new(file, path, &options)
 }

@@ -1417,6 +1417,33 @@ fn a_member_that_is_cut_short_is_taken_out_of_service() {
     assert!(said.contains("a.img: it was cut short"), "{said}");
 }
 
+/// "No write that was answered is lost": a write behind the end of a member that was cut short is
+/// not taken for one on a whole member, nor the hole in front of it for data.
+#[test]
+fn a_write_behind_the_end_of_a_member_loses_nothing() {
+    let Some(bench) = bench() else { return };
+    let create = ["array", "create", "m", "-l", "5", "--size", "16MiB", "--assume-clean", "-m"];
+    bench.ok(&[&create[..], &["a.img", "b.img", "c.img", "d.img"]].concat());
+    let stack = "raid5(metadata=1.2, a.img, b.img, c.img, d.img)";
+    bench.ok(&["array", "start", "--attach=file", "--name", "m", stack]);
+    let disk = bench.runtime().join("m/disk");
+    let mut bytes = pattern(36 << 20, 5);
+    write(&disk, &bytes);
+    let member = OpenOptions::new().write(true).open(bench.path("b.img")).unwrap();
+    member.set_len(1 << 20).unwrap();
+    let file = OpenOptions::new().write(true).open(&disk).unwrap();
+    for (offset, length) in [(30 << 20, 4 << 20), (4096, 4096), (528_384, 4096), (1_052_672, 4096)]
+    {
+        bytes[offset..offset + length].copy_from_slice(&pattern(length, 9));
+        file.write_all_at(&bytes[offset..offset + length], offset as u64).unwrap();
+    }
+    file.sync_all().unwrap();
+    assert!(holds(&disk, &bytes));
+    let status = bench.status_that_says("m", &["b.img: it was cut short", "[U_UU]"]);
+    assert_eq!(status["arrays"][0]["state"], "degraded", "{status}");
+    bench.fails(1, &["array", "stop", "m"]);
+}
+
 /// `start` writes nothing to a member that is stale; `add` does, and brings it back.
 #[test]
 fn a_stale_member_is_left_as_it_is_by_a_start_and_brought_back_by_add() {

@@ -1,12 +1,24 @@
 //! One owner's requests on a file: each is one operation of the ring, or several when the kernel
 //! does it by halves.
+//!
+//! A write behind the end of a file that was cut short makes it longer again, and what was cut off
+//! reads as zeroes without an error. So a file is looked at after each write and before its request
+//! ends, and after each read that a write may have gone before:
+//!
+//! ```text
+//!   write ──> ring ──> done ── as long as when it was opened? ──> answer
+//!                                  no: error, for this and all that follow
+//! ```
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use block::{Buf, BufMut, Channel, Completion, Error, ErrorKind, Op, Request, ReturnedBuffer};
+use block::{
+    Buf, BufMut, Channel, Completion, Error, ErrorKind, Op, Request, ReturnedBuffer, size_text,
+};
 use reactor::{Event, Outcome, RingFile, Signal, Slots, Source};
-use rustix::fs::FallocateFlags;
+use rustix::fs::{AtFlags, FallocateFlags, StatxFlags};
 use rustix::io::Errno;
 use words::{Message, statement};
 
@@ -191,6 +203,11 @@ impl FileChannel {
         })
     }
 
+    fn start_write(&self, offset: u64, from: Buf, durable: bool, token: u64) {
+        self.shared.unseen_writes.fetch_add(1, Ordering::Relaxed);
+        self.source.write(&self.file, offset, from, durable, token);
+    }
+
     fn start(&mut self, tag: u64, op: Op) {
         let (offset, length) = op.range().unwrap_or((0, 0));
         let start = self.shared.offset_bytes + offset;
@@ -214,7 +231,7 @@ impl FileChannel {
                     (aligned_copy(&from), Some(from))
                 };
                 let mut transfer = Transfer::new(owners);
-                self.source.write(&self.file, start, transfer.fit(buffer), fua, token);
+                self.start_write(start, transfer.fit(buffer), fua, token);
                 Work::Write { transfer, durable: fua }
             }
             Op::WriteZeroes { fua, .. } => {
@@ -241,6 +258,10 @@ impl FileChannel {
 
     fn ended(&mut self, event: Event, done: &mut Vec<Completion>) {
         let token = event.token;
+        if matches!(event.outcome, Outcome::Written { .. }) {
+            // What this look has found is there for all that find it counted off.
+            self.shared.unseen_writes.fetch_sub(1, Ordering::Release);
+        }
         let key = u32::try_from(token).expect("our own key");
         let mut running =
             self.running.take(key).expect("an operation belongs to a request under way");
@@ -251,7 +272,7 @@ impl FileChannel {
                 self.source.read(file, start + running.work.moved_bytes(), rest, token);
             }
             NextOperation::Write { rest, durable } => {
-                self.source.write(file, start + running.work.moved_bytes(), rest, durable, token);
+                self.start_write(start + running.work.moved_bytes(), rest, durable, token);
             }
             NextOperation::Clear(mode) => {
                 self.source.allocate(file, start, running.length, mode, token);
@@ -259,6 +280,7 @@ impl FileChannel {
             NextOperation::Sync => self.source.sync_data(file, token),
             NextOperation::End(result) => {
                 self.running.remove(key);
+                let result = result.and_then(|()| self.shared.still_whole());
                 done.push(Completion {
                     tag: running.tag,
                     buffer: running.work.into_buffer(result.is_ok()),
@@ -385,6 +407,10 @@ impl Channel for FileChannel {
         let shared = &self.shared;
         let allowed =
             shared.info.check(&request.op).map_err(|error| error.at(shared.path.display()));
+        let allowed = allowed.and_then(|()| {
+            shared.look_before(&request.op);
+            shared.still_whole()
+        });
         let allowed = match &request.op {
             Op::Flush | Op::Write { fua: true, .. } | Op::WriteZeroes { fua: true, .. } => {
                 allowed.and_then(|()| shared.still_durable())
@@ -402,7 +428,13 @@ impl Channel for FileChannel {
 
     fn poll(&mut self, done: &mut Vec<Completion>) {
         done.append(&mut self.answered);
+        // All that has ended so far is seen by one look.
+        let mut is_seen = self.shared.whole_bytes.is_none();
         while let Some(event) = self.source.take() {
+            if !is_seen && self.shared.unseen_writes.load(Ordering::Acquire) > 0 {
+                self.shared.look();
+                is_seen = true;
+            }
             self.ended(event, done);
         }
     }
@@ -417,6 +449,45 @@ impl Channel for FileChannel {
 }
 
 impl Shared {
+    /// A write that ends where the file does makes one that was cut short as long as it was, so
+    /// that no look behind it tells.
+    fn look_before(&self, op: &Op) {
+        if let Op::Write { offset, from, .. } = op
+            && offset + from.len() as u64 == self.info.size_bytes
+        {
+            self.look();
+        }
+    }
+
+    /// Looks whether the file is as long as it was; one that is not never counts as whole again.
+    fn look(&self) {
+        let Some(whole_bytes) = self.whole_bytes else { return };
+        // No server of a network's file system is waited for. A file of which nothing can be told
+        // fails by itself.
+        let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
+        match rustix::fs::statx(&self.descriptor, "", flags, StatxFlags::SIZE) {
+            Ok(stat) if stat.stx_size < whole_bytes => {
+                let _ = self.cut_short.set(stat.stx_size);
+            }
+            _ => (),
+        }
+    }
+
+    fn still_whole(&self) -> Result<(), Error> {
+        match self.cut_short.get() {
+            None => Ok(()),
+            Some(now) => {
+                let text = statement!(
+                    messages::SEEN_CUT_SHORT,
+                    path = self.path.display(),
+                    now = size_text(*now),
+                    end = size_text(self.offset_bytes + self.info.size_bytes)
+                );
+                Err(Error::new(ErrorKind::Gone, text))
+            }
+        }
+    }
+
     /// Remembers that something completed may be lost, for every later flush.
     fn never_durable_again(&self, error: Error) -> Error {
         // Of several failures the first is the one to tell.

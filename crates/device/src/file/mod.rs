@@ -19,6 +19,7 @@ mod target;
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 use block::{
@@ -63,6 +64,8 @@ pub struct FileOptions {
     pub size_bytes: Option<u64>,
     /// The device's block in bytes; without it, the smallest that the target takes.
     pub block_bytes: Option<u32>,
+    /// The file ends before the device does, and becomes longer as it is written.
+    pub grows: bool,
 }
 
 /// A regular file or a block device.
@@ -82,6 +85,13 @@ struct Shared {
     /// What direct I/O asks for; `None` when the page cache is in between.
     alignment: Option<Alignment>,
     is_block_device: bool,
+    /// Where the device ends in a file that can be cut short under it, and that a write would make
+    /// longer again.
+    whole_bytes: Option<u64>,
+    /// How long the file was when it was first seen shorter than that.
+    cut_short: OnceLock<u64>,
+    /// Writes that are under way or have ended, and after which the file was not looked at yet.
+    unseen_writes: AtomicU64,
     /// The first failure to make data durable. The kernel tells of lost pages once, so later
     /// flushes would succeed and lie.
     flush_failed: OnceLock<Error>,
@@ -142,6 +152,7 @@ impl FileDevice {
             discard: if reads_zero { DiscardSupport::ReadsZero } else { DiscardSupport::None },
         };
         let node = describe(path, options, direct_refused.is_some());
+        let can_be_cut = !options.read_only && !options.grows && !target.is_block_device();
         let shared = Shared {
             descriptor: Arc::new(OwnedFd::from(file)),
             path: path.to_owned(),
@@ -149,6 +160,9 @@ impl FileDevice {
             offset_bytes: options.offset_bytes,
             alignment,
             is_block_device: target.is_block_device(),
+            whole_bytes: can_be_cut.then_some(options.offset_bytes + size_bytes),
+            cut_short: OnceLock::new(),
+            unseen_writes: AtomicU64::new(0),
             flush_failed: OnceLock::new(),
         };
         Ok(FileDevice { shared: Arc::new(shared), node, identity: target.identity, direct_refused })

@@ -249,6 +249,70 @@ fn a_file_cut_short_under_us_is_an_error_that_says_so() {
     }
 }
 
+/// A write behind the end of a file that was cut short leaves a hole that reads as zeroes: none of
+/// these zeroes is ever handed out, whatever was written, and by whichever channel.
+#[test]
+fn a_write_that_makes_a_cut_file_longer_fails_and_so_does_all_that_follows() {
+    let folder = folder_on_disk();
+    let path = folder.path().join("a.img");
+    let reactor = Reactor::wall().unwrap();
+    let gone = |result: Result<(), block::Error>, what: &str| {
+        let error = result.expect_err(what);
+        assert_eq!(error.kind(), ErrorKind::Gone, "{what}: {error}");
+        let text = error.to_string();
+        assert!(text.contains("a.img: it was cut short while in use (now "), "{what}: {text}");
+    };
+    for direct in [Direct::Auto, Direct::No] {
+        // In front of the new end, behind it, and up to where the old one was.
+        for offset in [0, MIB, 2 * MIB - 4096] {
+            let device = device(&path, 2 * MIB, &options(direct));
+            let mut channel = Blocking::open(&*device, &reactor).unwrap();
+            let mut other = Blocking::open(&*device, &reactor).unwrap();
+            channel.write_slice(0, &vec![7; 2 * MIB as usize]).unwrap();
+            channel.flush().unwrap();
+            OpenOptions::new().write(true).open(&path).unwrap().set_len(8192).unwrap();
+            let what = |done: &str| format!("{done} after a write at {offset}, {direct:?}");
+            gone(channel.write(offset, frozen(&[8; 4096])), &what("the same"));
+            gone(other.read(MIB / 2, BufMut::zeroed(4096)).map(drop), &what("a read"));
+            gone(other.write(MIB / 2, frozen(&[8; 4096])), &what("a write"));
+            gone(other.flush(), &what("a flush"));
+        }
+    }
+}
+
+/// A read that ends after a write and before the write's request does: the zeroes are there.
+#[test]
+fn a_read_beside_a_write_that_makes_a_cut_file_longer_hands_out_no_zeroes() {
+    let folder = folder_on_disk();
+    let path = folder.path().join("a.img");
+    let (here, there) = (Reactor::wall().unwrap(), Reactor::wall().unwrap());
+    let device = device(&path, 2 * MIB, &options(Direct::Auto));
+    let mut writer = device.open(1, &here).unwrap();
+    let mut reader = Blocking::open(&*device, &there).unwrap();
+    OpenOptions::new().write(true).open(&path).unwrap().set_len(4096).unwrap();
+    let write = Op::Write { offset: MIB, from: frozen(&[8; 4096]), fua: false };
+    writer.submit(Request::new(1, write));
+    // The kernel has carried it out, and its channel has not heard of it.
+    here.wait(None).unwrap();
+    assert!(std::fs::metadata(&path).unwrap().len() > MIB);
+    let error = reader.read(MIB / 2, BufMut::zeroed(4096)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Gone, "{error}");
+    assert!(finish(&mut *writer, &here).pop().unwrap().result.is_err());
+}
+
+/// The image of a virtual machine's disk is shorter than its device from the beginning.
+#[test]
+fn a_file_that_grows_as_it_is_written_is_not_taken_for_one_that_was_cut() {
+    let folder = folder_on_disk();
+    let path = folder.path().join("a.img");
+    let device = device(&path, 2 * MIB, &FileOptions { grows: true, ..FileOptions::default() });
+    OpenOptions::new().write(true).open(&path).unwrap().set_len(4096).unwrap();
+    let mut channel = Blocking::open(&*device, &Reactor::wall().unwrap()).unwrap();
+    channel.write(4096, frozen(&[8; 4096])).unwrap();
+    channel.flush().unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), 8192);
+}
+
 #[test]
 fn bad_windows_and_targets_are_refused_with_the_numbers() {
     let folder = folder_on_disk();
