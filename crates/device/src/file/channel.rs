@@ -204,7 +204,9 @@ impl FileChannel {
     }
 
     fn start_write(&self, offset: u64, from: Buf, durable: bool, token: u64) {
-        self.shared.unseen_writes.fetch_add(1, Ordering::Relaxed);
+        if self.shared.whole_bytes.is_some() {
+            self.shared.unseen_writes.fetch_add(1, Ordering::Relaxed);
+        }
         self.source.write(&self.file, offset, from, durable, token);
     }
 
@@ -258,7 +260,7 @@ impl FileChannel {
 
     fn ended(&mut self, event: Event, done: &mut Vec<Completion>) {
         let token = event.token;
-        if matches!(event.outcome, Outcome::Written { .. }) {
+        if self.shared.whole_bytes.is_some() && matches!(event.outcome, Outcome::Written { .. }) {
             // What this look has found is there for all that find it counted off.
             self.shared.unseen_writes.fetch_sub(1, Ordering::Release);
         }
