@@ -18,6 +18,8 @@ words::catalogue! {
         "サーバーが応答しません。`raidloom array status {name}` で再度問い合わせます";
     HAS_DIED: "its server has died; `raidloom array stop {name}` cleans up, `raidloom array start` starts it again",
         "サーバーが異常終了しています。`raidloom array stop {name}` で後始末し、`raidloom array start` で起動し直せます";
+    NOT_READY_YET: "its server is starting and takes no requests yet; `raidloom array stop {name}` ends it",
+        "サーバーは起動中で、まだ要求を受け付けません。`raidloom array stop {name}` で終了できます";
     HUNG_UP: "its server has hung up without an answer", "サーバーが応答せずに接続を切りました";
     TALKING: "talking to its server", "サーバーとの通信";
     UNREADABLE_ANSWER: "its server's answer cannot be read: {error}", "サーバーの応答を読み取れません: {error}";

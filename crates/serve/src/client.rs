@@ -10,7 +10,7 @@ use host::Error;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde_json::Value;
 use words::{Text, statement};
 
@@ -22,6 +22,10 @@ use crate::status::Status;
 /// How long a server that has hung up may take to be gone: what it has in memory is given back
 /// first.
 const END_TIME: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
+
+/// How long a server that starts may take to end once it is told to: longer than it waits for a
+/// member that does not answer, where nothing else is said.
+const ASKED_TIME: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
 
 /// How long a server may take to say how it fares. It asks no device for that.
 const STATUS_TIME: Duration = Duration::from_secs(10);
@@ -47,6 +51,10 @@ impl Client {
         };
         let path = runtime.folder_of(name)?.join(SOCKET);
         let stream = connect(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound if process.ends(Some(&Timespec::default())) => has_died(name),
+            io::ErrorKind::NotFound => {
+                Error::failed(statement!(catalogue::NOT_READY_YET, name = name)).at(name)
+            }
             // Nobody takes what waits there already.
             io::ErrorKind::WouldBlock => hangs(name),
             io::ErrorKind::ConnectionRefused if process.ends(Some(&END_TIME)) => has_died(name),
@@ -135,6 +143,33 @@ impl Client {
     }
 }
 
+/// Ends the server of this name, and waits until it has ended. One that is not ready yet takes no
+/// requests: it is told by signals. Says what could not be done in order.
+///
+/// # Errors
+/// As [`Client::connect`] and [`Client::stop`]; that it has died where it has left something.
+pub fn stop(runtime: &Runtime, name: &str) -> Result<Vec<Text>, Error> {
+    if let Some(Entry { process: Some(process), .. }) = runtime.entry(name) {
+        let process = Process::of(process);
+        let socket = runtime.folder_of(name)?.join(SOCKET);
+        let signals = [(Signal::TERM, &ASKED_TIME), (Signal::KILL, &END_TIME)];
+        for (signal, patience) in signals {
+            // One that has become ready meanwhile ends in order, and is not killed.
+            if socket.exists() || process.ends(Some(&Timespec::default())) {
+                break;
+            }
+            process.send(signal);
+            if process.ends(Some(patience)) {
+                return match runtime.entry(name) {
+                    Some(_) => Err(has_died(name)),
+                    None => Ok(Vec::new()),
+                };
+            }
+        }
+    }
+    Client::connect(runtime, name)?.stop()
+}
+
 /// Asks every server there is how it fares; in the order of their names.
 #[must_use]
 pub fn statuses(runtime: &Runtime) -> Vec<(Entry, Result<Status, Error>)> {
@@ -173,6 +208,11 @@ impl Process {
             Pid::from_raw(number.cast_signed())
                 .and_then(|process| pidfd_open(process, PidfdFlags::empty()).ok()),
         )
+    }
+
+    /// Has no effect where it has ended.
+    fn send(&self, signal: Signal) {
+        let _ = self.0.as_ref().map(|process| pidfd_send_signal(process, signal));
     }
 
     /// Waits for its end, at most for `patience`; whether it has ended.

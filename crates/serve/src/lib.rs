@@ -39,7 +39,7 @@ mod watch;
 mod whole;
 
 pub use boot::{Boot, MdException, ScrubCalendar, unit_name};
-pub use client::{Client, statuses};
+pub use client::{Client, statuses, stop};
 pub use incremental::{ConfiguredArray, Readiness, configured};
 pub use launch::{FreshArray, Launch, LaunchedServer, ServeWith};
 pub use open::{MEMBER_TIME, OpenOptions, OpenStack, array_with_metadata, new_array_uuid};

@@ -48,6 +48,8 @@ const SEQUENTIAL_CUTOFF_BYTES: u64 = 4 << 20;
 /// A cache in memory can become as large as the device, or as this: far more than machines have,
 /// and even room that is never used costs a word for each 32 MiB.
 const CACHE_GROWTH_BYTES_MAX: u64 = 256 << 30;
+/// How long a server may take to say what its export holds, where no time is given for members.
+const ANSWER_TIME: Duration = Duration::from_secs(30);
 
 /// Opens files and block devices for a stack, or refuses to.
 pub trait OpenFiles {
@@ -1084,9 +1086,14 @@ impl Builder<'_> {
         if !device.info().read_only {
             self.context.files.admit_remote(leaf, &device)?;
         }
-        if let Some(mark) = superblocks::mark_of(&*device)? {
-            self.carriers.push((device.describe().to_string(), mark));
+        // A server that greets may not answer, and no start waits for it for ever.
+        let time = self.context.files.member_time().unwrap_or(ANSWER_TIME);
+        let bounded = DeadlineDevice::new(Arc::clone(&device), time);
+        let mark = superblocks::mark_of(&bounded)?;
+        if let Some(silence) = bounded.watch().failure() {
+            return Err(Error::new(ErrorKind::TimedOut, silence));
         }
+        self.carriers.extend(mark.map(|mark| (device.describe().to_string(), mark)));
         self.exports.push(export);
         Ok(device)
     }

@@ -38,11 +38,7 @@ pub(super) fn stop(output: &Output, names: &[String]) -> Result<(), Failure> {
     let mut problems = Vec::new();
     for name in names {
         let has_died = || runtime.entry(name).is_some_and(|entry| entry.process.is_none());
-        let ended = if has_died() {
-            None
-        } else {
-            Some(Client::connect(&runtime, name).and_then(Client::stop))
-        };
+        let ended = if has_died() { None } else { Some(serve::stop(&runtime, name)) };
         match ended {
             Some(Ok(left)) => {
                 if !output.json {
@@ -95,7 +91,10 @@ pub(super) fn list(output: &Output) -> Result<Option<ArrayCondition>, Failure> {
         return output.document(&statuses).map(|()| worst);
     }
     if statuses.is_empty() {
-        output.note(&say!(NOTHING_RUNS));
+        // One that starts, or does not answer, has its line already.
+        if failed.is_empty() {
+            output.note(&say!(NOTHING_RUNS));
+        }
         return Ok(worst);
     }
     let row = |status: &Status| {

@@ -390,6 +390,50 @@ fn a_server_that_fails_leaves_all_members_as_they_were() {
     }
 }
 
+/// "A start gives up on a member that does not answer, and says which": and until then it can be
+/// asked for and ended.
+#[test]
+fn a_server_that_greets_and_does_not_answer_keeps_no_start_waiting() {
+    if !are_there(&["nbdkit"]) {
+        return;
+    }
+    let mut site = Site::new();
+    for name in ["a", "b"] {
+        site.file(name, 16);
+    }
+    let control = site.path("pause");
+    let pause = format!("pause-control={}", control.display());
+    let silent = site.serve("a", "nbdkit", &["--filter=pause", &pause]);
+    let good = site.serve("b", "nbdkit", &[]);
+    site.ok(&["array", "create", "tank", "-l", "1", "--member", &silent, &good]);
+    let mut pause = UnixStream::connect(&control).unwrap();
+    pause.write_all(b"p").unwrap();
+    pause.read_exact(&mut [0]).unwrap();
+    let stack = format!("raid1(metadata=1.2, {silent}, {good})");
+    let start = |time| {
+        ["array", "start", "--name", "tank", "--nbd", "unix", "--member-timeout", time, &stack]
+    };
+    let said = site.refused(&start("2s"));
+    assert!(said.contains("/a.socket") && said.contains("no answer for 2s"), "{said}");
+
+    let mut starter =
+        site.command("run", &start("15s")).stderr(std::process::Stdio::null()).spawn().unwrap();
+    let began = Instant::now();
+    loop {
+        let (_, _, said) = site.run(&["array", "status"]);
+        if said.contains("tank: its server is starting and takes no requests yet") {
+            assert!(!said.contains("nothing runs"), "{said}");
+            break;
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "{said}");
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+    let said = site.ok(&["array", "stop", "tank"]);
+    assert!(said.contains("tank"), "{said}");
+    assert!(!starter.wait().unwrap().success());
+    assert!(!site.path("run/tank").exists(), "nothing is left of it");
+}
+
 /// "Same guard, same words": what `bench`, `run` and `array write` overwrite on another machine is
 /// looked at as a file is.
 #[test]
