@@ -242,18 +242,7 @@ impl MemberTable {
             return Err(Error::refused(catalogue::MEMBER_ALREADY).at(file.display()));
         }
         self.refuse_same_remote(&node)?;
-        // What was a member of this very array may be one again without more words.
-        let set_uuid = running.assembly().set_uuid;
-        let peek = Guard::new(Consent::default());
-        let was_member = |leaf: &&Node| {
-            let examined = MemberSource::of_node(leaf)
-                .and_then(|source| mdtools::examine(&peek, &source).ok());
-            examined.is_some_and(|examined| {
-                examined.found.iter().any(|found| found.superblock.set_uuid == set_uuid)
-            })
-        };
-        let returns = !node.leaves().is_empty() && node.leaves().iter().all(was_member);
-        let own = (!returns).then(|| Guard::new(consent.into()));
+        let own = self.own_guard(running, &node, consent);
         if let Some(guard) = &own {
             // What a file holds the guard looks at when the stack opens it.
             let remote = node.leaves().into_iter().filter(|leaf| is_remote(leaf));
@@ -277,6 +266,35 @@ impl MemberTable {
             reactor,
             guard: own,
         })
+    }
+
+    /// The guard of a device that is to become a member. What was a member of this very array may be
+    /// one again without more words, and is opened as the members of the start were, by the guard
+    /// that holds it still where it was one of them: then there is no other.
+    fn own_guard(
+        &self,
+        running: &RunningArray,
+        node: &Node,
+        consent: GivenConsent,
+    ) -> Option<Guard> {
+        let set_uuid = running.assembly().set_uuid;
+        let peek = Guard::new(Consent::default());
+        let was_member = |leaf: &&Node| {
+            let examined = MemberSource::of_node(leaf)
+                .and_then(|source| mdtools::examine(&peek, &source).ok());
+            examined.is_some_and(|examined| {
+                examined.found.iter().any(|found| found.superblock.set_uuid == set_uuid)
+            })
+        };
+        let leaves = node.leaves();
+        if leaves.is_empty() || !leaves.iter().all(was_member) {
+            return Some(Guard::new(consent.into()));
+        }
+        // What has no identity takes the same consent as at a start.
+        let named: Vec<PathBuf> = leaves.into_iter().filter_map(Node::file_path).collect();
+        let devices = consent.allow_device.into_iter().filter(|device| named.contains(device));
+        self.guard.allow_devices(devices);
+        None
     }
 
     /// Refuses a drive of another machine that is in the stack already, or has failed and was not

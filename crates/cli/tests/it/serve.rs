@@ -1444,6 +1444,54 @@ fn a_write_behind_the_end_of_a_member_loses_nothing() {
     bench.fails(1, &["array", "stop", "m"]);
 }
 
+/// A loop device; detached when dropped.
+struct LoopDevice(String);
+
+impl LoopDevice {
+    fn over(path: &Path) -> LoopDevice {
+        let output = Command::new("losetup").args(["--find", "--show"]).arg(path).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        LoopDevice(String::from_utf8(output.stdout).unwrap().trim().to_owned())
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.0]).status();
+    }
+}
+
+/// "What was a member may be one again": where it has no identity, with the consent that is given,
+/// and not without.
+#[test]
+fn a_member_without_an_identity_comes_back_with_the_consent_that_is_given() {
+    let Some(bench) = bench() else { return };
+    for name in ["a.img", "b.img"] {
+        bench.image(name, 6);
+    }
+    let member = LoopDevice::over(&bench.path("b.img"));
+    let (name, allowed) = (member.0.as_str(), ["--allow-device", &member.0]);
+    let create = ["array", "create", "m", "-l", "1", "-b", "internal", "-m", "a.img", name];
+    bench.ok(&[&create[..], &allowed].concat());
+    let start = ["array", "start", "--attach=file", "--name", "m"];
+    let stack = format!("raid1(metadata=1.2, a.img, {name})");
+    bench.ok(&[&start[..], &allowed, &[&stack]].concat());
+    bench.ok(&["array", "fail", "m", "1"]);
+    bench.ok(&["array", "remove", "m", "1"]);
+    bench.ok(&["array", "stop", "m"]);
+
+    bench.ok(&[&start[..], &["raid1(metadata=1.2, a.img, missing)"]].concat());
+    let said = bench.fails(4, &["array", "add", "m", name]);
+    assert!(said.contains(&format!("--allow-device {name}")), "{said}");
+    for _ in 0..2 {
+        bench.ok(&[&["array", "add", "m", name, "--wait"], &allowed[..]].concat());
+        assert_eq!(bench.status("m")["arrays"][0]["slots"], "[UU]");
+        bench.ok(&["array", "fail", "m", "1"]);
+        bench.ok(&["array", "remove", "m", "1"]);
+    }
+    bench.ok(&["array", "stop", "m"]);
+}
+
 /// `start` writes nothing to a member that is stale; `add` does, and brings it back.
 #[test]
 fn a_stale_member_is_left_as_it_is_by_a_start_and_brought_back_by_add() {

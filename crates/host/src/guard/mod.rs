@@ -156,6 +156,8 @@ const BY_ID: &str = "/dev/disk/by-id";
 #[derive(Debug, Default)]
 pub struct Guard {
     consent: Consent,
+    /// Devices as in the consent, to which it was given afterwards.
+    devices_later: Mutex<Vec<PathBuf>>,
     /// Folders whose disk must not be written to as a device.
     protected: Vec<(PathBuf, Message)>,
     /// Identities of arrays that this very run has made, of members that it had the consent for.
@@ -216,6 +218,7 @@ impl Guard {
         }
         Guard {
             consent,
+            devices_later: Mutex::default(),
             protected,
             own_arrays: HashSet::new(),
             made: Mutex::default(),
@@ -240,6 +243,11 @@ impl Guard {
     pub fn owning(mut self, arrays: HashSet<[u8; 16]>) -> Guard {
         self.own_arrays = arrays;
         self
+    }
+
+    /// The user agrees to more block devices without an identity ([`Consent::devices`]).
+    pub fn allow_devices(&self, devices: impl IntoIterator<Item = PathBuf>) {
+        lock_of(&self.devices_later).extend(devices);
     }
 
     /// Makes a new file of `size_bytes` whose blocks are all allocated, and hands it to `note`
@@ -700,7 +708,11 @@ impl Guard {
 
     /// Only a device that cannot be named by identity may be named by path.
     fn allows_device(&self, found: &Findings) -> bool {
-        found.by_id.is_none() && self.consent.devices.contains(&found.named)
+        let is_allowed = || {
+            self.consent.devices.contains(&found.named)
+                || lock_of(&self.devices_later).contains(&found.named)
+        };
+        found.by_id.is_none() && is_allowed()
     }
 
     fn judge_consent(&self, found: &Findings) -> Result<(), Error> {
