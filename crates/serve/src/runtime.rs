@@ -28,6 +28,8 @@ pub(crate) const SOCKET: &str = "control";
 pub(crate) const DISK: &str = "disk";
 pub(crate) const NBD: &str = "nbd";
 pub(crate) const LOG: &str = "log";
+/// What the log of a server is called that has no folder yet; the process that starts it follows.
+const START_LOG: &str = ".log-";
 /// The members' files, each with a NUL behind it.
 const FILES: &str = "files";
 /// The longest name; the socket's path has to fit into 108 bytes.
@@ -219,7 +221,7 @@ impl Runtime {
         };
         self.make()?;
         // A process has started one server at a time.
-        let path = self.folder.join(format!(".log-{}", std::process::id()));
+        let path = self.folder.join(format!("{START_LOG}{}", std::process::id()));
         let file = OpenOptions::new()
             .write(true)
             .create(true)
@@ -262,6 +264,7 @@ impl Runtime {
         DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failed)?;
         check_own(&folder)?;
         let mut lock = take_lock(name, &folder.join(LOCK))?;
+        self.remove_start_logs();
         let device = match waiting {
             Waiting::GivenUp => None,
             Waiting::GoesOn(_) => journal::waiting_device(&folder),
@@ -298,6 +301,7 @@ impl Runtime {
     /// what waits.
     #[must_use]
     pub fn clean_up(&self) -> Vec<Text> {
+        self.remove_start_logs();
         let dead = self.entries().into_iter().filter(|entry| entry.process.is_none());
         let waits = |name: &str| journal::waiting_device(&self.folder_of(name).ok()?);
         let undone = dead.filter_map(|entry| match (waits(&entry.name), &entry.name) {
@@ -308,6 +312,18 @@ impl Runtime {
             (None, name) => self.undo(name),
         });
         undone.flatten().collect()
+    }
+
+    /// Removes the logs of servers that never were ready, and whose starter is gone.
+    fn remove_start_logs(&self) {
+        for file in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let name = file.file_name();
+            let starter = name.to_str().and_then(|name| name.strip_prefix(START_LOG)?.parse().ok());
+            if starter.is_some_and(|process| !facts::lives(process)) {
+                // It is in nobody's way.
+                let _ = fs::remove_file(file.path());
+            }
+        }
     }
 
     fn undo(&self, name: &str) -> Option<Vec<Text>> {
@@ -527,6 +543,22 @@ mod tests {
         assert_eq!(runtime.entries(), [Entry { name: "tank".into(), process: None }]);
         assert_eq!(runtime.clean_up().len(), 1);
         assert!(!left.exists() && !folder.exists());
+    }
+
+    #[test]
+    fn the_log_of_a_start_that_was_killed_goes_with_what_is_left_behind() {
+        let (_folder, runtime) = runtime();
+        let (own, _) = runtime.new_log().unwrap();
+        let mut gone = std::process::Command::new("true").spawn().unwrap();
+        gone.wait().unwrap();
+        let left = runtime.folder.join(format!("{START_LOG}{}", gone.id()));
+        let clean_ups: [fn(&Runtime); 2] =
+            [|runtime| drop(runtime.clean_up()), |runtime| drop(runtime.claim("tank").unwrap())];
+        for clean_up in clean_ups {
+            File::create(&left).unwrap();
+            clean_up(&runtime);
+            assert!(!left.exists() && own.exists(), "that of a start under way stays");
+        }
     }
 
     #[test]
