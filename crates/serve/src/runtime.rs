@@ -320,7 +320,7 @@ impl Runtime {
             let name = file.file_name();
             let starter = name.to_str().and_then(|name| name.strip_prefix(START_LOG)?.parse().ok());
             if starter.is_some_and(|process| !facts::lives(process)) {
-                // It is in nobody's way.
+                // One that stays only takes room.
                 let _ = fs::remove_file(file.path());
             }
         }
