@@ -268,9 +268,9 @@ impl MemberTable {
         })
     }
 
-    /// The guard of a device that is to become a member. What was a member of this very array may be
-    /// one again without more words, and is opened as the members of the start were, by the guard
-    /// that holds it still where it was one of them: then there is no other.
+    /// The guard of a device that is to become a member. What was a member of this very array may
+    /// be one again without more words, and is opened as the members of the start were, by the
+    /// guard that holds it still where it was one of them: then there is no other.
     fn own_guard(
         &self,
         running: &RunningArray,
