@@ -11,6 +11,7 @@
 mod zipf;
 
 use std::num::NonZero;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -95,18 +96,25 @@ fn ratio(part: u64, whole: u64) -> f64 {
 /// How many different blocks the accesses touch: a cache of that size holds them all.
 #[must_use]
 pub fn footprint(accesses: &[Access], block_bytes: u64) -> u64 {
-    let mut blocks: Vec<u64> = Vec::new();
-    for access in accesses.iter().filter(|access| access.kind != AccessKind::Discard) {
-        blocks.extend(range(access, block_bytes));
+    // Ranges, not blocks: one request may be longer than memory has room for its blocks.
+    let mut ranges: Vec<Range<u64>> = accesses
+        .iter()
+        .filter(|access| access.kind != AccessKind::Discard)
+        .map(|access| range(access, block_bytes))
+        .collect();
+    ranges.sort_unstable_by_key(|range| range.start);
+    let (mut blocks, mut counted_to) = (0, 0);
+    for range in ranges {
+        blocks += range.end.saturating_sub(range.start.max(counted_to));
+        counted_to = counted_to.max(range.end);
     }
-    blocks.sort_unstable();
-    blocks.dedup();
-    blocks.len() as u64
+    blocks
 }
 
 /// The blocks of an access.
-fn range(access: &Access, block_bytes: u64) -> std::ops::Range<u64> {
-    access.offset / block_bytes..(access.offset + access.length).div_ceil(block_bytes)
+fn range(access: &Access, block_bytes: u64) -> Range<u64> {
+    let end = access.offset.saturating_add(access.length);
+    access.offset / block_bytes..end.div_ceil(block_bytes)
 }
 
 /// Runs every policy at every size over the accesses, on all processors; by policies, then by
@@ -231,6 +239,15 @@ mod tests {
             assert_eq!((reads, read_hits, writes, write_hits, insertions), expected, "{outcome:?}");
         }
         assert_eq!((outcomes[0].hit_ratio(), outcomes[0].read_hit_ratio()), (3.0 / 7.0, 2.0 / 6.0));
+    }
+
+    #[test]
+    fn requests_longer_than_memory_are_counted_by_their_ranges() {
+        let accesses = [read(4096, 8 << 40), read(0, 4096), read(1 << 40, 8 << 40), read(512, 512)];
+        assert_eq!(footprint(&accesses, 4096), (9 << 40) / 4096);
+        assert_eq!(footprint(&[read(u64::MAX - 1, 4096)], 4096), 1, "the end of all addresses");
+        let refused = simulate(&accesses, &options(&[1 << 28], &PolicyKind::ALL));
+        assert!(refused.is_err(), "more blocks than a cache has");
     }
 
     #[test]
