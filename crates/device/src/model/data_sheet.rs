@@ -16,7 +16,9 @@ use words::{Message, statement};
 use super::flash_sheet::{self, FlashSheet};
 use super::messages;
 use super::parameters::{DestageRule, DiskFacts, DiskParameters, Hold, LinkParameters, Parameters};
-use super::quantity::{ModelError, Origin, Quantity, on_one_line, other_unit, refuse};
+use super::quantity::{
+    ModelError, Origin, Quantity, Value, check_stated, on_one_line, other_unit, refuse,
+};
 
 /// What a drive is where drives are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -321,9 +323,10 @@ pub(super) fn checked<'a>(
         return Err(other_unit(name, &quantity.unit, unit));
     }
     if !quantity.value.is_finite() || quantity.value <= 0.0 {
-        let text = statement!(messages::NOT_ABOVE_ZERO, name = name, value = quantity.value);
+        let text = statement!(messages::NOT_ABOVE_ZERO, name = name, value = quantity.value.text());
         return Err(ModelError::new(text));
     }
+    check_stated(name, quantity.value, unit)?;
     Ok(quantity)
 }
 

@@ -32,6 +32,10 @@
 //! root of the distance between two addresses drawn uniformly, the density over the stroke being
 //! proportional to the rate.
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
 use serde::Deserialize;
 use words::{Message, statement};
 
@@ -39,7 +43,7 @@ use super::messages;
 use super::parameters::{
     DiskFacts, DiskParameters, LinkParameters, ModelError, Origin, Parameters, Quantity,
 };
-use super::quantity::on_one_line;
+use super::quantity::{Value, check_quantity, on_one_line, refuse};
 use super::replay::{Pattern, Rate, Test, mixed, random, replay, span};
 
 /// The seed of every replay of the fit.
@@ -180,8 +184,50 @@ impl KnownFacts {
     pub fn parse(text: &str) -> Result<Self, ModelError> {
         let facts: KnownFacts = toml::from_str(text).map_err(|error| on_one_line(text, &error))?;
         facts.link.check()?;
+        within("published.kilobyte", &facts.published.kilobyte, "bytes", 1..=1 << 20)?;
+        if let Some(bonnie) = &facts.bonnie {
+            bonnie.check(&facts.disk)?;
+        }
         Ok(facts)
     }
+}
+
+impl BonnieFacts {
+    /// Whether it could be run on the disk.
+    fn check(&self, disk: &DiskFacts) -> Result<(), ModelError> {
+        let capacity = disk.capacity.as_ref().map_or(u64::MAX, |capacity| capacity.value);
+        within("bonnie.file_size", &self.file_size, "bytes", *REQUESTS.end()..=capacity)?;
+        within("bonnie.seek_bytes", &self.seek_bytes, "bytes", REQUESTS)?;
+        check_quantity("bonnie.memory", &self.memory, "bytes")?;
+        for (name, share) in [
+            ("bonnie.memory_share", &self.memory_share),
+            ("bonnie.seek_write_share", &self.seek_write_share),
+        ] {
+            within(name, share, "share", 0.0..=1.0)?;
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a fact that lies outside of the range.
+fn within<T: Value + PartialOrd + Display>(
+    name: &str,
+    quantity: &Quantity<T>,
+    unit: &str,
+    range: RangeInclusive<T>,
+) -> Result<(), ModelError> {
+    check_quantity(name, quantity, unit)?;
+    refuse(
+        !range.contains(&quantity.value),
+        statement!(
+            messages::VALUE_NOT_WITHIN,
+            name = name,
+            value = quantity.value.text(),
+            unit = unit,
+            from = range.start().to_string(),
+            to = range.end().to_string()
+        ),
+    )
 }
 
 /// A published figure that the fit may read: sequential or random, one direction, one request size.
@@ -336,17 +382,34 @@ fn fields(text: &str) -> impl Iterator<Item = (usize, Vec<&str>)> {
         .map(|(number, line)| (number + 1, line.split(',').map(str::trim).collect()))
 }
 
-fn number(line: usize, field: Option<&&str>, what: &str) -> Result<f64, ModelError> {
+/// Rates that a table may hold, in its kB or seeks a second.
+const RATES: RangeInclusive<f64> = 1e-3..=1e9;
+/// Requests that a table may tell of, in bytes.
+const REQUESTS: RangeInclusive<u64> = 512..=16 << 20;
+
+/// A number that lies in the range; what is no number, or another, is refused with its line.
+fn number<T: FromStr + PartialOrd + Display>(
+    line: usize,
+    field: Option<&&str>,
+    what: &str,
+    range: &RangeInclusive<T>,
+    refusal: Message,
+) -> Result<T, ModelError> {
     let text = field.copied().unwrap_or("");
-    match text.parse::<f64>() {
-        Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
-        _ => Err(ModelError::new(statement!(
-            messages::TABLE_NO_NUMBER,
+    text.parse::<T>().ok().filter(|value| range.contains(value)).ok_or_else(|| {
+        ModelError::new(statement!(
+            refusal,
             line = line,
             what = what,
-            text = text
-        ))),
-    }
+            text = text,
+            from = range.start().to_string(),
+            to = range.end().to_string()
+        ))
+    })
+}
+
+fn rate(line: usize, field: Option<&&str>, what: &str) -> Result<f64, ModelError> {
+    number(line, field, what, &RATES, messages::TABLE_NO_NUMBER)
 }
 
 impl DevtestTable {
@@ -358,11 +421,17 @@ impl DevtestTable {
         let mut table = DevtestTable { rows: Vec::new(), checks: Vec::new() };
         for (line, fields) in fields(text) {
             let name = fields[0];
-            let bytes_per_second = number(line, fields.get(2), "kB_per_s")? * kilobyte_bytes as f64;
+            let bytes_per_second = rate(line, fields.get(2), "kB_per_s")? * kilobyte_bytes as f64;
             if let Some(&(_, pattern, write)) =
                 SINGLE_NAMES.iter().find(|(known, ..)| *known == name)
             {
-                let request_bytes = number(line, fields.get(1), "request_bytes")? as u64;
+                let request_bytes = number(
+                    line,
+                    fields.get(1),
+                    "request_bytes",
+                    &REQUESTS,
+                    messages::TABLE_NO_WHOLE_NUMBER,
+                )?;
                 table.rows.push(FitRow {
                     test: Test { pattern, write, request_bytes },
                     bytes_per_second,
@@ -477,7 +546,7 @@ impl BonnieRow {
             return Err(ModelError::new(messages::TABLE_NO_ROW));
         };
         let column = |name: &str| {
-            number(
+            rate(
                 line,
                 header.iter().position(|known| *known == name).and_then(|place| fields.get(place)),
                 name,
@@ -656,6 +725,12 @@ pub fn fit(rows: &[FitRow], facts: &KnownFacts) -> Result<Parameters, ModelError
         link: facts.link.clone(),
     };
     parameters.check()?;
+    let largest = rows.0.iter().map(|row| row.test.request_bytes).max().unwrap_or(0);
+    let capacity = parameters.disk.capacity.value;
+    refuse(
+        largest > capacity,
+        statement!(messages::REQUEST_PAST_DISK, bytes = largest, capacity = capacity),
+    )?;
     let (window, settle) = rows.window_and_settle(&parameters, nominal)?;
     (parameters.disk.write_window, parameters.disk.settle) = (window, settle);
     parameters.check()?;

@@ -1,10 +1,11 @@
 //! What a modelled SSD is made of, beside what every drive has (`disk.capacity`, overheads, link
 //! rates, buffer, queue).
 
-use words::statement;
-
 use super::messages;
-use super::quantity::{ModelError, Origin, ParameterRow, Quantity, refuse, row};
+use super::quantity::{ModelError, Origin, ParameterRow, Quantity, check_quantity, refuse, row};
+
+/// The most that a die programs at a time, in bytes.
+const PROGRAM_UNIT_MAX: f64 = 67_108_864.0;
 
 /// The flash of an SSD and what looks after it.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,22 +120,17 @@ impl FlashParameters {
 
     /// Whether the values make an SSD.
     pub(super) fn check(&self) -> Result<(), ModelError> {
-        for (name, _, quantity) in self.quantities() {
-            refuse(
-                !quantity.value.is_finite() || quantity.value < 0.0,
-                statement!(
-                    messages::NEGATIVE,
-                    name = format!("flash.{name}"),
-                    value = quantity.value
-                ),
-            )?;
+        for (name, unit, quantity) in self.quantities() {
+            check_quantity(&format!("flash.{name}"), quantity, unit)?;
         }
+        let parts = 1.0..=4096.0;
         refuse(
-            !(1.0..=4096.0).contains(&self.dies.value) || self.channels.value < 1.0,
+            !parts.contains(&self.dies.value) || !parts.contains(&self.channels.value),
             messages::FLASH_DIES,
         )?;
+        let unit = self.page.value..=PROGRAM_UNIT_MAX;
         refuse(
-            self.page.value < 512.0 || self.program_unit.value < self.page.value,
+            self.page.value < 512.0 || !unit.contains(&self.program_unit.value),
             messages::FLASH_PAGE,
         )?;
         refuse(!(0.01..=4.0).contains(&self.spare.value), messages::FLASH_SPARE)

@@ -15,17 +15,14 @@ words::catalogue! {
     ON_LINE: "line {line}: {message}", "{line} 行目: {message}";
     OTHER_UNIT: "{name} has the unit \"{given}\": it must be given in \"{unit}\"",
         "{name} の単位が \"{given}\" です。\"{unit}\" で指定してください";
-    NO_AMOUNT: "{name} is {value}: it must be a number that is not negative",
-        "{name} が {value} です。0 以上の数にしてください";
-    NEGATIVE: "{name} is {value}: it must not be negative", "{name} が {value} です。負の値は使えません";
     NOT_ABOVE_ZERO: "{name} is {value}: it must be a number above 0",
         "{name} が {value} です。0 より大きい数にしてください";
+    TURN_TOO_SHORT: "disk.revolution is {value} ms: it must be 0, for what does not turn, or at least {least} ms",
+        "disk.revolution が {value} ms です。回転しないものでは 0、それ以外では {least} ms 以上にしてください";
     VALUE_NOT_WITHIN: "{name} is {value} {unit}: it must be {from} to {to}",
         "{name} が {value} {unit} です。{from} から {to} にしてください";
     NO_MULTIPLE_OF_512: "{name} must be a multiple of 512 bytes, at least {least}",
         "{name} は {least} 以上の 512 バイトの倍数にしてください";
-    RATES_ABOVE_ZERO: "{first} and {second} must be above 0 bytes/s",
-        "{first} と {second} は 0 bytes/s より大きくしてください";
 
     // Disks.
     DISK_STANDS_STILL: "disk.revolution is 0, so nothing moves: disk.seek_root and disk.settle must be 0",
@@ -47,8 +44,6 @@ words::catalogue! {
         "disk.rate_knots は 0.0 に始まり 1.0 に終わるようにしてください";
     KNOTS_ORDER: "disk.rate_knots must be in rising order of their places",
         "disk.rate_knots は位置の昇順に並べてください";
-    KNOTS_RATES: "disk.rate_knots: every rate must be above 0 bytes/s",
-        "disk.rate_knots: 速度はすべて 0 bytes/s より大きくしてください";
     PHYSICAL_BLOCK: "disk.physical_block must be a power of two from 512 bytes to 1 MiB that divides \
         disk.capacity, and disk.cache_size must hold two",
         "disk.physical_block は 512 バイトから 1 MiB までの 2 の累乗で、disk.capacity の約数にしてください。\
@@ -66,14 +61,12 @@ words::catalogue! {
         "disk.destage_watermark がないか、0 より大きく 1 以下ではありません。この disk.destage_rule に必要です";
 
     // Links and flash.
-    LINK_STANDS_STILL: "link.bandwidth is 0: nothing would ever cross the link",
-        "link.bandwidth が 0 です。リンクを何も通れません";
     LINK_NO_NAME: "link.name is empty: give the link a name, such as \"pci\"",
         "link.name が空です。\"pci\" のような名前を付けてください";
-    FLASH_DIES: "flash.dies must be 1 to 4096, and flash.channels at least 1",
-        "flash.dies は 1 から 4096、flash.channels は 1 以上にしてください";
-    FLASH_PAGE: "flash.page must be at least 512 bytes, and flash.program_unit at least a page",
-        "flash.page は 512 バイト以上、flash.program_unit は 1 ページ以上にしてください";
+    FLASH_DIES: "flash.dies and flash.channels must be 1 to 4096",
+        "flash.dies と flash.channels は 1 から 4096 にしてください";
+    FLASH_PAGE: "flash.page must be at least 512 bytes, and flash.program_unit at least a page and at most 64 MiB",
+        "flash.page は 512 バイト以上、flash.program_unit は 1 ページ以上 64 MiB 以下にしてください";
     FLASH_SPARE: "flash.spare is a share of the capacity: it must be 0.01 to 4",
         "flash.spare は容量に対する割合です。0.01 から 4 にしてください";
 
@@ -109,8 +102,12 @@ words::catalogue! {
         link.bandwidth and the overheads",
         "channel.{key} ではドライブの切り替えが {penalty} ms になります。channel.command、link.bandwidth、\
         オーバーヘッドを確認してください";
-    TABLE_NO_NUMBER: "line {line} of the table: {what} is \"{text}\", it must be a number above 0",
-        "表の {line} 行目: {what} が \"{text}\" です。0 より大きい数にしてください";
+    TABLE_NO_NUMBER: "line {line} of the table: {what} is \"{text}\", it must be a number from {from} to {to}",
+        "表の {line} 行目: {what} が \"{text}\" です。{from} から {to} までの数にしてください";
+    TABLE_NO_WHOLE_NUMBER: "line {line} of the table: {what} is \"{text}\", it must be a whole number from {from} to {to}",
+        "表の {line} 行目: {what} が \"{text}\" です。{from} から {to} までの整数にしてください";
+    REQUEST_PAST_DISK: "the table has requests of {bytes} bytes, and disk.capacity of the facts is {capacity}",
+        "表に {bytes} バイトの要求がありますが、諸元の disk.capacity は {capacity} です";
     TABLE_NO_TEST: "line {line} of the table: \"{name}\" is no test of devtest",
         "表の {line} 行目: \"{name}\" は devtest のテストではありません";
     TABLE_NO_ROW: "the table has no row", "表に行がありません";

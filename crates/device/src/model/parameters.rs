@@ -284,9 +284,6 @@ impl LinkParameters {
         for (name, unit, quantity) in self.quantities() {
             check_quantity(&format!("link.{name}"), quantity, unit)?;
         }
-        if self.bandwidth.value <= 0.0 {
-            return Err(ModelError::new(messages::LINK_STANDS_STILL));
-        }
         if self.name.is_empty() {
             return Err(ModelError::new(messages::LINK_NO_NAME));
         }
@@ -310,6 +307,8 @@ const DISK_OF_SSD: [&str; 8] = [
 pub const MODELS_FOLDER: &str = "models";
 /// Intervals that bound one another are drawn anew where they do not fit, so often at most.
 const DRAWS_MAX: u32 = 100;
+/// The shortest turn, in milliseconds: 600,000 revolutions a minute.
+const TURN_MIN_MS: f64 = 0.1;
 /// The most that is read of a model's file, which a plan of a stranger's may name, in bytes.
 const MODEL_MAX_BYTES: u64 = 4 << 20;
 
@@ -492,28 +491,24 @@ fn unknown(name: &str) -> ModelError {
     ModelError::new(statement!(messages::UNKNOWN_MODEL, name = name, hint = nearest))
 }
 
-fn above_zero(first: &str, second: &str) -> Text {
-    statement!(messages::RATES_ABOVE_ZERO, first = first, second = second)
-}
-
 fn check_sizes_and_rates(disk: &DiskParameters) -> Result<(), ModelError> {
     refuse(
         disk.capacity.value < 1 << 20 || !disk.capacity.value.is_multiple_of(512),
         statement!(messages::NO_MULTIPLE_OF_512, name = "disk.capacity", least = "1 MiB"),
     )?;
     refuse(
+        disk.revolution.value != 0.0 && disk.revolution.value < TURN_MIN_MS,
+        statement!(
+            messages::TURN_TOO_SHORT,
+            value = disk.revolution.value.text(),
+            least = TURN_MIN_MS
+        ),
+    )?;
+    refuse(
         disk.revolution.value == 0.0 && (disk.seek_root.value, disk.settle.value) != (0.0, 0.0),
         messages::DISK_STANDS_STILL,
     )?;
     refuse(disk.spindle_tolerance.value > 0.05, messages::SPINDLE_SHARE)?;
-    refuse(
-        disk.rate_at_start.value <= 0.0 || disk.rate_at_end.value <= 0.0,
-        above_zero("disk.rate_at_start", "disk.rate_at_end"),
-    )?;
-    refuse(
-        disk.link_rate_read.value <= 0.0 || disk.link_rate_write.value <= 0.0,
-        above_zero("disk.link_rate_read", "disk.link_rate_write"),
-    )?;
     refuse(
         disk.cache_size.value < 64 << 10 || !disk.cache_size.value.is_multiple_of(512),
         statement!(messages::NO_MULTIPLE_OF_512, name = "disk.cache_size", least = "64 KiB"),
@@ -531,10 +526,6 @@ fn check_rate_knots(disk: &DiskParameters) -> Result<(), ModelError> {
         let ends = (knots[0][0], knots[knots.len() - 1][0]);
         refuse(ends != (0.0, 1.0), messages::KNOTS_ENDS)?;
         refuse(!knots.windows(2).all(|pair| pair[0][0] < pair[1][0]), messages::KNOTS_ORDER)?;
-        refuse(
-            !knots.iter().all(|[_, rate]| rate.is_finite() && *rate > 0.0),
-            messages::KNOTS_RATES,
-        )?;
     }
     Ok(())
 }
@@ -670,6 +661,14 @@ mod tests {
             (
                 good.replace("queue_depth = { value = 1,", "queue_depth = { value = 0,"),
                 "disk.queue_depth",
+            ),
+            (
+                good.replace("revolution = { value = 8.0", "revolution = { value = 1e-308"),
+                "disk.revolution is 1e-308 ms: it must be 0, for what does not turn, or at least",
+            ),
+            (
+                good.replace("command_time = { value = 5.0", "command_time = { value = 1e18"),
+                "link.command_time is 1e18 us: it must be 0 to 3600000000",
             ),
             (good.replace("\"at once\"", "\"at will\""), "at will"),
             (good.replace("\"at once\"", "\"when idle\""), "disk.destage_idle_after"),

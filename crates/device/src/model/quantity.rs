@@ -1,9 +1,10 @@
 //! A value of a model file: with its unit, its origin, and what there is to say about it.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use serde::Deserialize;
-use words::{Message, Text, statement};
+use words::{Text, statement};
 
 use super::messages;
 
@@ -72,15 +73,18 @@ pub(super) trait Value: Clone {
     fn whole(self) -> Self {
         self
     }
-    /// What is wrong with it, if anything: a message with its name and value.
-    fn fault(&self) -> Option<Message> {
-        None
+    /// Whether what it counts lies in the range.
+    fn is_within(&self, _: &RangeInclusive<f64>) -> bool {
+        true
     }
 }
 
 impl Value for u64 {
     fn text(&self) -> String {
         self.to_string()
+    }
+    fn is_within(&self, range: &RangeInclusive<f64>) -> bool {
+        range.contains(&(*self as f64))
     }
     fn between(low: &u64, high: &u64, share: f64) -> u64 {
         // Sizes are whole sectors.
@@ -100,8 +104,8 @@ impl Value for f64 {
     fn whole(self) -> f64 {
         self.round()
     }
-    fn fault(&self) -> Option<Message> {
-        (!self.is_finite() || *self < 0.0).then_some(messages::NO_AMOUNT)
+    fn is_within(&self, range: &RangeInclusive<f64>) -> bool {
+        range.contains(self)
     }
 }
 
@@ -114,6 +118,9 @@ impl Value for Vec<[f64; 2]> {
         let knots: Vec<String> =
             self.iter().map(|[at, rate]| format!("[{at:?}, {rate:?}]")).collect();
         format!("[{}]", knots.join(", "))
+    }
+    fn is_within(&self, range: &RangeInclusive<f64>) -> bool {
+        self.iter().all(|[_, rate]| range.contains(rate))
     }
 }
 
@@ -174,6 +181,51 @@ pub(super) fn other_unit(name: &str, given: &str, unit: &str) -> ModelError {
     ModelError::new(statement!(messages::OTHER_UNIT, name = name, given = given, unit = unit))
 }
 
+/// Between what a figure lies, by its unit: wider than any drive is, and so that the model can still
+/// count what follows from it in nanoseconds and turns.
+fn range(unit: &str) -> RangeInclusive<f64> {
+    match unit {
+        // 10 kB a second to 1 TB a second.
+        "bytes/s" => 1e4..=1e12,
+        "MB/s" => 1e-2..=1e6,
+        // Up to an hour.
+        "ms" => 0.0..=3.6e6,
+        "us" => 0.0..=3.6e9,
+        // Up to a PiB.
+        "bytes" => 0.0..=1_125_899_906_842_624.0,
+        "GB" | "MB" => 0.0..=1e6,
+        "share" => 0.0..=4.0,
+        "rpm" | "io/s" => 1e-2..=1e9,
+        // What is counted: requests, extents, dies.
+        _ => 0.0..=1e6,
+    }
+}
+
+fn check_within<T: Value>(
+    name: &str,
+    value: &T,
+    unit: &str,
+    range: &RangeInclusive<f64>,
+) -> Result<(), ModelError> {
+    refuse(
+        !value.is_within(range),
+        statement!(
+            messages::VALUE_NOT_WITHIN,
+            name = name,
+            value = value.text(),
+            unit = unit,
+            from = range.start().to_string(),
+            to = range.end().to_string()
+        ),
+    )
+}
+
+/// Refuses a stated figure that lies outside of the range of its unit, or is next to nothing.
+pub(super) fn check_stated(name: &str, value: f64, unit: &str) -> Result<(), ModelError> {
+    let range = range(unit);
+    check_within(name, &value, unit, &(range.start().max(1e-3)..=*range.end()))
+}
+
 pub(super) fn check_quantity<T: Value>(
     name: &str,
     quantity: &Quantity<T>,
@@ -183,12 +235,9 @@ pub(super) fn check_quantity<T: Value>(
         return Err(other_unit(name, &quantity.unit, unit));
     }
     let within = quantity.interval.iter().flatten();
-    for value in std::iter::once(&quantity.value).chain(within) {
-        if let Some(fault) = value.fault() {
-            return Err(ModelError::new(statement!(fault, name = name, value = value.text())));
-        }
-    }
-    Ok(())
+    std::iter::once(&quantity.value)
+        .chain(within)
+        .try_for_each(|value| check_within(name, value, unit, &range(unit)))
 }
 
 pub(super) fn row<T: Value>(name: &str, quantity: &Quantity<T>) -> ParameterRow {

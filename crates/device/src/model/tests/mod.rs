@@ -245,6 +245,54 @@ fn every_request_is_answered_once_and_never_before_its_physical_minimum() {
     }
 }
 
+/// What no drive has is refused in one line; what is let through serves requests to the end.
+#[test]
+fn no_figure_of_a_model_file_is_past_what_the_model_can_count() {
+    const FIGURES: [&str; 16] = [
+        "0",
+        "0.0",
+        "1",
+        "1e-308",
+        "1e18",
+        "1000000000000000000",
+        "9223372036854775807",
+        "nan",
+        "inf",
+        "-1",
+        "-1.0",
+        "0.1",
+        "1e4",
+        "3.6e6",
+        "3.6e9",
+        "1e12",
+    ];
+    let (mut refused, mut served) = (0, 0);
+    for (name, text) in catalogue::built_in() {
+        for line in text.lines() {
+            let Some((key, rest)) = line.split_once("{ value = ") else { continue };
+            let Some((_, rest)) = rest.split_once(", unit") else { continue };
+            for figure in FIGURES {
+                let planted = format!("{key}{{ value = {figure}, unit{rest}");
+                match Parameters::parse(&text.replace(line, &planted)) {
+                    Ok(parameters) => {
+                        let mut machine = machine(&parameters, 2);
+                        let capacity = machine.capacity(0);
+                        let mut random = Random::new(7);
+                        keep_busy(&mut machine, 2, 4, 60, || any_operation(&mut random, capacity));
+                        finish(&mut machine);
+                        served += 1;
+                    }
+                    Err(error) => {
+                        assert_eq!(error.to_string().lines().count(), 1, "{name}: {planted}");
+                        refused += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(refused > 300 && served > 300, "{refused} refused, {served} served");
+}
+
 #[test]
 fn the_same_seed_gives_the_same_times_and_another_seed_others() {
     let run = |seed| {
@@ -721,11 +769,19 @@ fn a_table_that_lacks_rows_or_holds_nonsense_is_refused_by_name() {
     let without = |name: &str| {
         csv.lines().filter(|line| !line.starts_with(name)).collect::<Vec<_>>().join("\n")
     };
+    let request = |bytes: &str| csv.replace("random write,512,", &format!("random write,{bytes},"));
     for (text, expected) in [
         (without("random read"), "random reads"),
         (without("random write"), "random writes"),
         (without("sequential read at end"), "at end"),
         (csv.replace("39.1", "-39.1"), "line 8"),
+        (csv.replace("39.1", "1e308"), "kB_per_s is \"1e308\", it must be a number from 0.001"),
+        (request("1e308"), "line 17 of the table: request_bytes is \"1e308\", it must be a whole"),
+        (request("1e-308"), "line 17"),
+        (request("99999999999999999999"), "line 17"),
+        (request("9223372036854775807"), "line 17"),
+        (request("250000000000"), "line 17 of the table: request_bytes is \"250000000000\""),
+        (request("512.5"), "from 512 to 16777216"),
         (csv.replace("random read", "random glance"), "random glance"),
     ] {
         let error = fit::fit_csv(&text, facts).expect_err("a bad table").to_string();
@@ -735,6 +791,21 @@ fn a_table_that_lacks_rows_or_holds_nonsense_is_refused_by_name() {
         .expect_err("a bad key")
         .to_string();
     assert!(error.contains("seek_bass"), "{error}");
+    let small = facts.replace("value = 203928109056", "value = 8388608");
+    let error = fit::fit_csv(&request("16777216"), &small).expect_err("a small disk").to_string();
+    assert!(error.contains("requests of 16777216 bytes"), "{error}");
+    let (csv, facts) = fit::built_in_data("st340015a").expect("built in");
+    for (from, to, expected) in [
+        ("seek_bytes = { value = 8192", "seek_bytes = { value = 0", "bonnie.seek_bytes is 0 bytes"),
+        ("file_size = { value = 1073741824", "file_size = { value = 0", "bonnie.file_size is 0"),
+        ("kilobyte = { value = 1024", "kilobyte = { value = 0", "published.kilobyte is 0 bytes"),
+        ("memory_share = { value = 0.85", "memory_share = { value = nan", "bonnie.memory_share"),
+    ] {
+        let changed = facts.replace(from, to);
+        assert_ne!(changed, facts, "{from}");
+        let error = fit::fit_csv(csv, &changed).expect_err(to).to_string();
+        assert!(error.contains(expected), "{error:?} does not name {expected:?}");
+    }
 }
 
 /// When a write of the first bytes is on the media of a disk that has just begun to turn.
