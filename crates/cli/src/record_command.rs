@@ -1,7 +1,6 @@
 //! `raidloom record`: what a disk is asked for, written down while it works.
 
 use std::fs::{self, File};
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -26,6 +25,9 @@ use crate::trace_command::clock;
 /// Between two looks at what the kernel has told. Its buffers hold more than a hundred thousand
 /// requests of each processor.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// What a recorder that is killed loses at most, and how late a disk that is full is noticed.
+const KEPT_BACK: Duration = Duration::from_secs(1);
 
 /// What the kernel's block tracing tells.
 const CONTENTS: Contents =
@@ -144,7 +146,7 @@ fn refuse_feedback(target: &Target, arguments: &RecordArguments) -> Result<bool,
 /// Requests on their way into the file.
 struct Recording {
     follower: Follower,
-    writer: Writer<BufWriter<File>>,
+    writer: Writer<File>,
     anonymous: Option<(Anonymous, Fold)>,
     start_bytes: u64,
     size_bytes: u64,
@@ -171,6 +173,12 @@ impl Recording {
         }
         if self.failure.is_none() {
             self.failure = self.writer.finish(lost).err();
+        }
+    }
+
+    fn flush(&mut self) {
+        if self.failure.is_none() {
+            self.failure = self.writer.flush().err();
         }
     }
 
@@ -212,7 +220,7 @@ fn begin(target: &Target, arguments: &RecordArguments) -> Result<Recording, Fail
     };
     Ok(Recording {
         follower: Follower::default(),
-        writer: Writer::new(BufWriter::with_capacity(1 << 20, file), &header),
+        writer: Writer::new(file, &header),
         anonymous: arguments.anonymous.then(|| (Anonymous::default(), Fold::new(hidden_bytes))),
         start_bytes: target.start_bytes,
         size_bytes: target.size_bytes,
@@ -243,7 +251,9 @@ pub(crate) fn record(output: &Output, arguments: &RecordArguments) -> Result<(),
     if is_feedback {
         output.note(&say!(RECORDING_FEEDBACK, device = shown));
     }
+    recording.flush();
     let begun = Instant::now();
+    let mut flushed_at = begun;
     while recording.failure.is_none() {
         let left = time.map_or(LOOK, |time| time.saturating_sub(begun.elapsed()).min(LOOK));
         let is_over = end.comes_within(left) || time.is_some_and(|time| begun.elapsed() >= time);
@@ -251,11 +261,22 @@ pub(crate) fn record(output: &Output, arguments: &RecordArguments) -> Result<(),
         if is_over {
             break;
         }
+        if flushed_at.elapsed() >= KEPT_BACK {
+            recording.flush();
+            flushed_at = Instant::now();
+        }
     }
     let elapsed = begun.elapsed();
     let dropped = tracing.stop(&mut |event| recording.take(event))?;
     recording.finish(dropped);
     say(output, arguments, &target, &recording, dropped, elapsed)
+}
+
+/// When the last request was asked for that a file without an end holds whole: what the system
+/// took of it tells, and not what was handed over.
+fn last_kept_nanoseconds(path: &Path) -> u64 {
+    let Ok(reader) = trace::open(path) else { return 0 };
+    reader.map_while(Result::ok).last().map_or(0, |record| record.time_nanoseconds)
 }
 
 fn say(
@@ -271,7 +292,7 @@ fn say(
         output.note(&say!(EVENTS_DROPPED, count = dropped));
     }
     if let Some(failure) = &recording.failure {
-        let time = clock(elapsed.as_nanos() as u64);
+        let time = clock(last_kept_nanoseconds(&arguments.output));
         let ended = statement!(RECORDING_ENDED_EARLY, time = time);
         return Err(Failure::from(failure.repeat()).at(path).then(ended));
     }

@@ -167,6 +167,15 @@ impl<W: Write> Writer<W> {
         if self.bytes.len() < BUFFER_BYTES { Ok(()) } else { self.put() }
     }
 
+    /// Writes what was kept back, the header too: all of it is there should the program be killed.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn flush(&mut self) -> Result<(), Error> {
+        self.put()?;
+        self.output.flush().map_err(|error| Error::from_io(catalogue::WRITING_TRACE, error))
+    }
+
     /// Writes the end; nothing comes after it. `lost` requests are not in the trace.
     ///
     /// # Errors
@@ -177,8 +186,7 @@ impl<W: Write> Writer<W> {
         self.varint(self.count);
         self.varint(lost);
         self.end_bytes = Some(self.bytes.len() as i64);
-        self.put()?;
-        self.output.flush().map_err(|error| Error::from_io(catalogue::WRITING_TRACE, error))
+        self.flush()
     }
 
     /// Goes on after all: what is written next takes the place of the end.
@@ -533,6 +541,25 @@ mod tests {
             let (found, complete) = decoded(&bytes[..length]).expect("no damage");
             assert!(!complete && found == records[..found.len()], "{length} bytes");
         }
+    }
+
+    #[test]
+    fn what_was_flushed_is_there_without_an_end() {
+        let records = records(3, 40);
+        let header =
+            Header { block_bytes: 512, size_bytes: 1 << 62, contents: CONTENTS, anonymous: false };
+        let mut writer = Writer::new(Vec::new(), &header);
+        let mut kept = 0;
+        for record in &records {
+            writer.flush().expect("memory takes it");
+            assert_eq!(
+                decoded(&writer.output).expect("a trace"),
+                (records[..kept].to_vec(), false)
+            );
+            writer.write(record).expect("memory takes it");
+            kept += 1;
+        }
+        assert_eq!(decoded(&writer.output).expect("a trace").0.len(), kept - 1, "kept back");
     }
 
     #[test]

@@ -487,6 +487,10 @@ words::catalogue! {
         "monitor が保存したものではありません({why})。別のファイルを指定してください";
     FIGURES_FILE: "figures {path}", "数値 {path}";
     FACTS_FILE: "facts {path}", "諸元 {path}";
+    NEITHER_FIGURES_NOR_SAMPLES: "it is neither a table of figures nor samples of a device; a drive or an image is measured with: raidloom model fit --device {path}",
+        "数値の表でも、デバイスの標本でもありません。ドライブやイメージは raidloom model fit --device {path} で測定します";
+    FACTS_MISSING: "it holds no samples of a device; beside a table of published figures stands what else is known of the drive, in {path}, and that is not there (models/data has examples)",
+        "デバイスの標本ではありません。公表された数値の表には、ドライブについてほかに知られていることを書いた {path} が必要ですが、ありません(例は models/data にあります)";
     SCRATCH_EXPECTED: "expected OFFSET+LENGTH, such as 1GiB+2GiB, or all, or the path of a file with its folder, such as ./scratch",
         "1GiB+2GiB のような OFFSET+LENGTH か all、または ./scratch のようなフォルダー付きのファイルのパスを指定してください";
     SCRATCH_OF_ONE: "--scratch is for one drive: of several only reads are measured", "--scratch は 1 台用です。複数のドライブでは読み取りだけを測定します";
@@ -638,6 +642,8 @@ words::catalogue! {
         "記録する対象の上にあり、自分の書き込みも記録されます(feedback)。/dev/shm/load.rec のような別の場所のファイルを指定するか、--feedback で同意してください";
     NOTHING_BETWEEN: "--from is not before --to: nothing is between them",
         "--from が --to より前でないため、間に何もありません";
+    NO_REQUEST_IN_PART: "no request lies in the part from --from to --to: the last of the recording begins at {time}",
+        "--from から --to までの間に要求がありません。記録の最後の要求は {time} に始まります";
     SPEED_RANGE: "a number from 0.000001 to 1000000", "0.000001 から 1000000 までの数です";
     SIZE_AT_LEAST: "--size: at least {size} bytes", "--size: {size} バイト以上にしてください";
     NAME_RECORDING: "name the new recording: -o FILE", "新しい記録を指定してください: -o FILE";

@@ -286,17 +286,20 @@ fn make(output: &Output, arguments: &TraceArguments) -> Result<(), Failure> {
     let mut change = Change::of(output, arguments)?;
     let mut reader = open(&arguments.trace, &arguments.reading)?;
     let known_size = change.fold.as_ref().map(Fold::size_bytes).or(reader.size_bytes());
+    let first = first_of_part(&mut reader, arguments, &change)?;
     let mut made = NewRecording::begin(to, &reader, known_size.unwrap_or(0))?;
-    let written = write(&mut reader, &mut made, &mut change);
+    let records = first.into_iter().map(Ok).chain(&mut reader);
+    let written = write(records, &mut made, &mut change, arguments, to);
     let [count, end] = match written.and_then(|[count, end]| {
-        made.finish(known_size.unwrap_or(end.next_multiple_of(SECTOR_BYTES)))?;
+        let size_bytes = known_size.unwrap_or(end.next_multiple_of(SECTOR_BYTES));
+        made.finish(size_bytes).map_err(|failure| failure.at(to.display()))?;
         Ok([count, end])
     }) {
         Ok(counts) => counts,
         Err(failure) => {
             // Half a recording would look like one that is whole.
             let _ = fs::remove_file(to);
-            return Err(failure.at(arguments.trace.display()));
+            return Err(failure);
         }
     };
     note_problems(output, &arguments.trace, reader.problems());
@@ -328,15 +331,47 @@ fn make(output: &Output, arguments: &TraceArguments) -> Result<(), Failure> {
     output.result(&text)
 }
 
-/// Copies what is wished for; how many requests, and the last byte.
-fn write(
+fn unreadable(error: block::Error, arguments: &TraceArguments) -> Failure {
+    Failure::from(error).as_usage().at(arguments.trace.display())
+}
+
+/// The first request of the part that is asked for, if one is: a part without any would be a
+/// recording that nothing reads.
+fn first_of_part(
     reader: &mut Reader,
+    arguments: &TraceArguments,
+    change: &Change,
+) -> Result<Option<Record>, Failure> {
+    if arguments.from.is_none() && arguments.to.is_none() {
+        return Ok(None);
+    }
+    let mut last_nanoseconds = None;
+    for record in reader {
+        let record = record.map_err(|error| unreadable(error, arguments))?;
+        let time = record.time_nanoseconds;
+        if (change.from_nanoseconds..change.to_nanoseconds).contains(&time) {
+            return Ok(Some(record));
+        }
+        last_nanoseconds = Some(time);
+    }
+    let failure = match last_nanoseconds {
+        Some(last) => Failure::usage(statement!(NO_REQUEST_IN_PART, time = show::clock(last))),
+        None => Failure::failed(catalogue::NO_REQUEST_IN_IT),
+    };
+    Err(failure.at(arguments.trace.display()))
+}
+
+/// Copies what is wished for to the file `to`; how many requests, and the last byte.
+fn write(
+    records: impl Iterator<Item = Result<Record, block::Error>>,
     made: &mut NewRecording,
     change: &mut Change,
+    arguments: &TraceArguments,
+    to: &Path,
 ) -> Result<[u64; 2], Failure> {
     let (mut count, mut end) = (0, 0);
-    for record in reader {
-        let record = record.map_err(|error| Failure::from(error).as_usage())?;
+    for record in records {
+        let record = record.map_err(|error| unreadable(error, arguments))?;
         if record.time_nanoseconds >= change.to_nanoseconds {
             break;
         }
@@ -344,7 +379,7 @@ fn write(
             continue;
         }
         let record = change.apply(record);
-        made.write(&record)?;
+        made.write(&record).map_err(|failure| failure.at(to.display()))?;
         count += 1;
         end = end.max(record.offset + record.length);
     }

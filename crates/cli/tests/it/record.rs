@@ -174,7 +174,19 @@ fn bad_recordings_are_named_with_their_places() {
     write("spc", b"0,1,512,r,0.0\n1,1,512,r,0.1\n");
     write("wrong.csv", b"0,read,0,512\n1,read,0,0\n0.5,read,0,512\n2,read,0\n");
     write("empty", b"");
-    let cases: [(&[&str], i32, &str); 8] = [
+    write("short.csv", b"0,read,0,512\n2.5,read,0,512\n");
+    let cases: [(&[&str], i32, &str); 10] = [
+        (
+            &["cut", "short.csv", "--from", "100min", "--to", "200min", "-o", "x"],
+            2,
+            "short.csv: no request lies in the part from --from to --to: the last of the \
+                recording begins at 2.500 s",
+        ),
+        (
+            &["cut", "short.csv", "--from", "1s", "--to", "2s", "-o", "x"],
+            2,
+            "the last of the recording begins at 2.500 s",
+        ),
         (
             &["show", "spc"],
             2,
@@ -345,18 +357,73 @@ fn a_recording_on_what_it_records_is_refused() {
     assert!(shown["footprint"]["end_byte"].as_u64().unwrap() <= 128 << 20, "{shown}");
 }
 
+/// Writes to the device, one request after the other, until something is so.
+fn write_until(device: &Loop, mut is_so: impl FnMut() -> bool) {
+    let file = File::options().write(true).open(&device.0).unwrap();
+    let begun = std::time::Instant::now();
+    let mut number = 0;
+    while !is_so() {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "{number} requests");
+        file.write_all_at(&[3; 4096], number % 1000 * 8192).unwrap();
+        file.sync_data().unwrap();
+        number += 1;
+    }
+}
+
+#[test]
+fn a_recorder_that_is_killed_leaves_what_it_had_recorded() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(device) = loop_device(folder.path()) else { return };
+    let child = begun(folder.path(), &["record", &device.0, "-o", "load.rec"]);
+    let length = || fs::metadata(folder.path().join("load.rec")).unwrap().len();
+    write_until(&device, || length() > 40);
+    ended(child, rustix::process::Signal::KILL);
+    let shown = json(folder.path(), &["trace", "show", "load.rec"]);
+    assert!(shown["operations"]["write"]["requests"].as_u64().unwrap() > 0, "{shown}");
+    // The next one takes away what the killed one left in the kernel.
+    let child = begun(folder.path(), &["record", &device.0, "-o", "next.rec"]);
+    assert!(ended(child, rustix::process::Signal::INT).status.success());
+}
+
 #[test]
 fn a_full_disk_ends_the_recording_and_not_the_work() {
     let folder = tempfile::tempdir().unwrap();
     let Some(device) = loop_device(folder.path()) else { return };
     let small =
-        TestMount::at(folder.path().join("small"), &["-t", "tmpfs", "-o", "size=4k", "small"]);
+        TestMount::at(folder.path().join("small"), &["-t", "tmpfs", "-o", "size=8k", "small"]);
     fs::write(small.0.join("full"), [1; 4096]).unwrap();
     let to = small.0.join("load.rec");
-    let child = begun(folder.path(), &["record", &device.0, "-o", to.to_str().unwrap()]);
-    let file = File::options().write(true).open(&device.0).unwrap();
-    file.write_all_at(&[3; 4096], 0).unwrap();
-    file.sync_data().unwrap();
-    let output = ended(child, rustix::process::Signal::INT);
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let to = to.to_str().unwrap();
+    let mut child = command(folder.path(), &["record", &device.0, "-o", to]);
+    let mut child = child.stderr(Stdio::piped()).spawn().unwrap();
+    // It ends by itself.
+    write_until(&device, || child.try_wait().unwrap().is_some());
+    let output = child.wait_with_output().unwrap();
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    // It says how far what is there goes.
+    let (code, _, said) = raidloom(folder.path(), &["trace", "convert", to, "-o", "kept.csv"]);
+    assert_eq!(code, Some(0), "{said}");
+    let kept = fs::read_to_string(folder.path().join("kept.csv")).unwrap();
+    let last: f64 = kept.lines().last().unwrap().split(',').next().unwrap().parse().unwrap();
+    let ends = errors.split_once("the recording ends after ").expect(&errors).1;
+    let mut ends = ends.split([' ', ';']);
+    let figure: f64 = ends.next().unwrap().parse().unwrap();
+    let unit = match ends.next().unwrap() {
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        _ => 1.0,
+    };
+    assert!(last > 0.0 && (figure * unit / last - 1.0).abs() < 0.01, "{last}: {errors}");
+    // Where even the beginning finds no room.
+    fs::remove_file(to).unwrap();
+    fs::write(small.0.join("fuller"), [1; 4096]).unwrap();
+    let (code, _, errors) = raidloom(folder.path(), &["record", &device.0, "-o", to]);
+    assert_eq!(code, Some(1), "{errors}");
+    assert!(errors.contains("load.rec: ") && errors.contains("after 0 us"), "{errors}");
+    fs::remove_file(to).unwrap();
+    // A new recording names itself, and not the one that it is made of.
+    let (code, _, errors) = raidloom(folder.path(), &["trace", "convert", "kept.csv", "-o", to]);
+    assert_eq!(code, Some(1), "{errors}");
+    assert!(errors.contains("load.rec: ") && !errors.contains("kept.csv"), "{errors}");
 }
