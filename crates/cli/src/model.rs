@@ -1,5 +1,6 @@
 //! `raidloom model`: disks that are described instead of owned.
 
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use clap::Subcommand;
@@ -12,7 +13,7 @@ use results::analysis::MODEL_CASES_MIN;
 use serde_json::{Value, json};
 use words::Message;
 
-use crate::catalogue::{self, say};
+use crate::catalogue::{self, say, statement};
 use crate::consent::ScratchConsent;
 use crate::failure::Failure;
 use crate::output::{Output, figure, table};
@@ -393,14 +394,30 @@ fn figures_and_facts(figures: &str) -> Result<(String, String), Failure> {
     if let Some((csv, facts)) = fit::built_in_data(figures) {
         return Ok((csv.to_owned(), facts.to_owned()));
     }
-    let facts = Path::new(figures).with_extension("facts.toml");
-    let read = |path: &Path, what: Message| {
-        let place = || words::statement!(what, path = path.display());
-        host::files::read_named_text(path)
-            .map_err(|error| Failure::from_io(place(), &error).as_usage())
-    };
-    let figures = read(Path::new(figures), catalogue::FIGURES_FILE)?;
-    Ok((figures, read(&facts, catalogue::FACTS_FILE)?))
+    let path = Path::new(figures);
+    let no_figures =
+        || Failure::usage(statement!(NEITHER_FIGURES_NOR_SAMPLES, path = figures)).at(figures);
+    let csv = host::files::read_named_text(path).map_err(|error| match error.kind() {
+        // What is on a drive, or in its image.
+        ErrorKind::FileTooLarge | ErrorKind::InvalidData => no_figures(),
+        _ => failed(catalogue::FIGURES_FILE, path, &error),
+    })?;
+    if csv.contains('\0') {
+        return Err(no_figures());
+    }
+    let facts = path.with_extension("facts.toml");
+    let text = host::files::read_named_text(&facts).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => {
+            Failure::usage(statement!(FACTS_MISSING, path = facts.display())).at(figures)
+        }
+        _ => failed(catalogue::FACTS_FILE, &facts, &error),
+    })?;
+    Ok((csv, text))
+}
+
+fn failed(what: Message, path: &Path, error: &io::Error) -> Failure {
+    let place = words::statement!(what, path = path.display());
+    Failure::from_io(place, error).as_usage()
 }
 
 fn fit_model(output: &Output, figures: &str) -> Result<(), Failure> {

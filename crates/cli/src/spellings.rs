@@ -274,6 +274,7 @@ const WORDS: &[(&[&str], &[&str], &str)] = &[
     (&["array"], &["check", "repair"], "array scrub NAME"),
     (&["array"], &["delete", "zero-superblock", "wipe"], "array destroy MEMBER..."),
     (&["array"], &["recover", "salvage"], "array rescue MEMBER..."),
+    (&["array", "cache"], &["show", "list", "ls", "info", "detail"], "array cache status NAME"),
 ];
 
 /// What raidloom does not do, and who does.
@@ -517,6 +518,7 @@ mod tests {
             ("--assemble a b", "try: raidloom array assemble a b"),
             ("--detail", "try: raidloom array status"),
             ("array detail tank", "try: raidloom array status tank"),
+            ("array cache show", "try: raidloom array cache status NAME"),
             ("array simulate x", "try: raidloom array cache simulate x"),
             ("array grow tank", "raidloom does not reshape arrays: mdadm --grow does"),
             ("/", "try: raidloom bench crystal /"),
