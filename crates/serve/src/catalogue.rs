@@ -197,6 +197,8 @@ words::catalogue! {
         "{name}: ファイルシステムがありません。--fs KIND で作ります(--fs ext4)";
     DEVICE_HOLDS: "{device} holds: {found}", "{device} の内容: {found}";
     CONFIGURATION_LINE: "{path}, line {line}: {why}", "{path} の {line} 行目: {why}";
+    CONFIGURATION_PLACE: "{path}, line {line}", "{path} の {line} 行目";
+    NBD_NAMED_TWICE: "nbd names {address} twice; name each place once", "nbd に {address} が 2 回指定されています。1 回だけ指定してください";
     NO_CONFIGURATION_FILE: "{target}: there is no configuration {file}, and no file of that name",
         "{target}: 設定 {file} も、その名前のファイルもありません";
     STACK_STARTS: "a stack text such as 'raid1(a.img, b.img)' starts without a configuration",

@@ -217,12 +217,36 @@ impl Settings {
         if settings.stack.is_empty() {
             return Err(Error::usage(catalogue::NO_STACK_NAMED).at(path.display()));
         }
+        stack::parse(&settings.stack).map_err(|wrong| {
+            let (path, line) = (path.display(), line_of_stack(&text));
+            Error::usage(wrong.drawn()).at(statement!(
+                catalogue::CONFIGURATION_PLACE,
+                path = path,
+                line = line
+            ))
+        })?;
+        settings.check_nbd().map_err(|error| error.at(path.display()))?;
         if settings.name.is_none() {
             settings.name = path.file_stem().and_then(|stem| stem.to_str()).map(str::to_owned);
         }
         let folder = path.parent().unwrap_or(Path::new(""));
         settings.make_absolute(folder)?;
         Ok(settings)
+    }
+
+    /// Refuses an address of NBD that is named twice: the second would find the place taken.
+    ///
+    /// # Errors
+    /// A usage error with the address.
+    pub fn check_nbd(&self) -> Result<(), Error> {
+        let is_again = |at: &usize| self.nbd[..*at].contains(&self.nbd[*at]);
+        match (0..self.nbd.len()).find(is_again) {
+            None => Ok(()),
+            Some(at) => {
+                let address = &self.nbd[at];
+                Err(Error::usage(statement!(catalogue::NBD_NAMED_TWICE, address = address)))
+            }
+        }
     }
 
     /// What `array start` was pointed to: a configuration file, the name of one, or a stack text.
@@ -323,6 +347,16 @@ impl Settings {
         let node = stack::parse(&self.stack).map_err(block::Error::from)?;
         Ok(if self.force { forced(node) } else { node })
     }
+}
+
+/// The line of a configuration in which its stack begins, from 1.
+fn line_of_stack(text: &str) -> usize {
+    #[derive(Deserialize)]
+    struct Place {
+        stack: toml::Spanned<toml::Value>,
+    }
+    let start = toml::from_str::<Place>(text).map_or(0, |place| place.stack.span().start);
+    text[..start.min(text.len())].matches('\n').count() + 1
 }
 
 /// Where configurations are found by their names: `RAIDLOOM_CONFIG_DIR`, for root `/etc/raidloom`,
@@ -479,6 +513,17 @@ mod tests {
                     && error.to_string().contains(reason),
                 "{error}"
             );
+        }
+        for (text, said) in [
+            (
+                "attach = 'no'\nstack = 'raid1(a.img'\n",
+                "tank.toml, line 2: stack text, byte 11: the text ends",
+            ),
+            ("stack = 'ram:1MiB'\nnbd = ['unix', 'unix']\n", "tank.toml: nbd names unix twice"),
+        ] {
+            fs::write(&path, text).unwrap();
+            let error = Settings::read(&path).unwrap_err();
+            assert!(error.exit_code() == 2 && error.to_string().contains(said), "{error}");
         }
         fs::write(&path, "policy = 'quick'\n").unwrap();
         assert!(Settings::read(&path).unwrap_err().to_string().contains("names no stack"));

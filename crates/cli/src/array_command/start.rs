@@ -252,6 +252,7 @@ fn settings(
     if arguments.run.is_some() && settings.attach == Attach::No && !exported {
         settings.attach = Attach::Yes;
     }
+    settings.check_nbd()?;
     fits(&settings, arguments)?;
     if let Some(file) = &arguments.record {
         let stack = stack::parse(&settings.stack).map_err(block::Error::from)?;
