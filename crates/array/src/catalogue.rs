@@ -11,6 +11,7 @@ words::catalogue! {
     ROLE_STALE: "member {role} is stale ({name})", "メンバー {role} は古い({name})";
     ROLE_NOT_REBUILT: "member {role} is not rebuilt ({name})", "メンバー {role} は再構築が終わっていない({name})";
     ROLE_MISSING: "member {role} is missing", "メンバー {role} がない";
+    ROLES_MISSING: "members {first} to {last} are missing", "メンバー {first} から {last} がない";
     LEVEL_NOT_SERVED: "level is {level}, which raidloom does not serve", "レベルが {level} で、raidloom では扱えません";
     RESHAPE_BROKEN: "{why}: let the kernel's md finish it first", "{why}: 先にカーネルの md で完了させてください";
     LAYOUT_NOT_SET: "layout is not set (feature_map) and matters with these members: say original or alternate",

@@ -700,8 +700,23 @@ impl<'a> Sorting<'a> {
         if enough {
             return None;
         }
-        let roles = Text::joined(missing.iter().map(|&role| self.describe_missing(role)), ", ");
+        let roles = Text::joined(self.describe_all_missing(&missing), ", ");
         Some(statement!(catalogue::TOO_FEW_MEMBERS, level = master.level, roles = roles))
+    }
+
+    /// Of each role why it is not there; roles that follow each other, of which no member was seen,
+    /// are one.
+    fn describe_all_missing(&self, missing: &[usize]) -> Vec<Text> {
+        let is_unseen = |role: usize| matches!(self.slots[role], Slot::Missing);
+        missing
+            .chunk_by(|&one, &next| next == one + 1 && is_unseen(one) && is_unseen(next))
+            .map(|run| match run {
+                [first, _, .., last] => {
+                    statement!(catalogue::ROLES_MISSING, first = *first, last = *last)
+                }
+                _ => Text::joined(run.iter().map(|&role| self.describe_missing(role)), ", "),
+            })
+            .collect()
     }
 
     fn describe_missing(&self, role: usize) -> Text {
