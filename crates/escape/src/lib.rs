@@ -3,6 +3,7 @@
 //!
 //! ```text
 //!   a value within a line   line, Lines            nothing of it ends the line or is unseen
+//!   a value that is echoed  echo                   the same, and of a long one the beginning
 //!   a whole text            text, Painted          the last thing before a terminal, a file or a page: [`out`] and [`err`] do it by themselves
 //!   rows of values          columns                aligned, each value within its line
 //!   a format of its own     csv, markdown, json, markup
@@ -61,6 +62,23 @@ fn shown(text: &str, keeps: impl Fn(char) -> bool) -> Cow<'_, str> {
 #[must_use]
 pub fn line(text: &str) -> Cow<'_, str> {
     shown(text, |_| false)
+}
+
+/// A word of more letters is echoed in part only, and so is a value of more in all.
+const WORD_MAX: usize = 200;
+const ECHO_MAX: usize = 1000;
+/// What is shown of these.
+const ECHO_SHOWN: usize = 80;
+
+/// A value that is echoed: within a line, and of what no line has room for the beginning.
+#[must_use]
+pub fn echo(value: &str) -> Cow<'_, str> {
+    let is_long = |text: &str, most: usize| text.chars().nth(most).is_some();
+    if !is_long(value, ECHO_MAX) && !value.split(' ').any(|word| is_long(word, WORD_MAX)) {
+        return line(value);
+    }
+    let beginning: String = value.chars().take(ECHO_SHOWN).collect();
+    Cow::Owned(format!("{}…", line(&beginning)))
 }
 
 /// A whole text: only ends of lines and tabs stay beside what is seen.
@@ -346,6 +364,18 @@ mod tests {
             assert!(matches!(line(kept), Cow::Borrowed(same) if same == kept), "{kept}");
         }
         assert_eq!(line(&line(hostile)), shown, "once more changes nothing");
+    }
+
+    #[test]
+    fn of_what_is_long_the_beginning_is_echoed() {
+        for kept in ["a.img", &"a".repeat(200), &"raid0, ".repeat(100)] {
+            assert_eq!(echo(kept), *kept);
+        }
+        let shown = format!("{}…", "値".repeat(80));
+        assert_eq!(echo(&"値".repeat(201)), shown);
+        assert_eq!(echo(&"ab ".repeat(400)).chars().count(), 81);
+        assert_eq!(echo("a\nb"), r"a\nb");
+        assert_eq!(echo(&echo(&"値".repeat(201))), shown, "once more changes nothing");
     }
 
     #[test]

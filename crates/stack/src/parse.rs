@@ -21,9 +21,10 @@ use crate::table::{self, OptionRow, Problem};
 /// Deeper stacks are refused, before they exhaust ours.
 const DEPTH_MAX: u32 = 64;
 
-/// A place further along its line than this is not drawn: no screen would show it, and no format
-/// string can space it.
-const DRAWN_MAX: usize = 10_000;
+/// So many letters of the text's line are drawn, and so many of them before what is wrong: of a
+/// longer one no screen would show the place.
+const DRAWN_MAX: usize = 160;
+const DRAWN_BEFORE: usize = 60;
 
 /// What is wrong with a stack text, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +43,7 @@ impl ParseError {
     /// It in one line, with the text.
     #[must_use]
     pub fn line(&self) -> Text {
-        let (text, position) = (&self.text, self.position);
+        let (text, position) = (escape::echo(&self.text), self.position);
         self.what().at(statement!(messages::AT_BYTE_OF, text = text, position = position))
     }
 
@@ -58,7 +59,10 @@ impl ParseError {
         let expected = &self.problem.expected;
         self.problem.with_hint(match self.found.as_str() {
             "" => statement!(messages::ENDS_INSTEAD, expected = expected),
-            found => statement!(messages::FOUND_INSTEAD, found = found, expected = expected),
+            found => {
+                let found = escape::echo(found);
+                statement!(messages::FOUND_INSTEAD, found = found, expected = expected)
+            }
         })
     }
 
@@ -66,12 +70,16 @@ impl ParseError {
     fn drawing(&self) -> String {
         let line_start = self.text[..self.position].rfind('\n').map_or(0, |newline| newline + 1);
         let line = self.text[line_start..].lines().next().unwrap_or_default();
-        let before = self.text[line_start..self.position].chars().count();
-        let carets = self.found.chars().count().max(1);
-        if before + carets > DRAWN_MAX {
-            return String::new();
-        }
-        format!("\n  {}\n  {:before$}{:^<carets$}", line.replace('\t', " "), "", "")
+        let place = self.text[line_start..self.position].chars().count();
+        let length = line.chars().count();
+        let first = if length > DRAWN_MAX { place.saturating_sub(DRAWN_BEFORE) } else { 0 };
+        let end = length.min(first + DRAWN_MAX);
+        let drawn: String = line.chars().skip(first).take(end - first).collect();
+        let [left, right] = [first > 0, end < length].map(|is_cut| if is_cut { "…" } else { "" });
+        let before = place - first + left.chars().count();
+        let carets = self.found.chars().count().min(end.saturating_sub(place)).max(1);
+        let drawn = drawn.replace('\t', " ");
+        format!("\n  {left}{drawn}{right}\n  {:before$}{:^<carets$}", "", "")
     }
 }
 

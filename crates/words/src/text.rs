@@ -214,6 +214,26 @@ impl Text {
         })
     }
 
+    /// The same with each value in the places of its messages, and each place where it was, as
+    /// `shown` gives it; what stands between them stays.
+    #[must_use]
+    pub fn with_values(mut self, shown: &dyn Fn(&str) -> String) -> Text {
+        for part in &mut self.0 {
+            let within: Vec<&mut Text> = match part {
+                TextPart::Plain(_) => Vec::new(),
+                TextPart::Place { at } => vec![at],
+                TextPart::Statement(statement) => statement.names.values_mut().collect(),
+            };
+            for text in within {
+                *text = match &text.0[..] {
+                    [TextPart::Plain(value)] => shown(value).into(),
+                    _ => std::mem::take(text).with_values(shown),
+                };
+            }
+        }
+        self
+    }
+
     /// The codes of its messages, and of those in their places.
     #[must_use]
     pub fn codes(&self) -> Vec<&str> {
@@ -325,6 +345,12 @@ mod tests {
         assert_eq!(json[0], serde_json::json!({ "at": "/dev/sdb" }));
         assert_eq!(json[1]["code"], "holds");
         assert_eq!(json[1]["names"]["what"][0]["names"]["signature"], "{what}");
+    }
+
+    #[test]
+    fn values_are_shown_otherwise_and_what_we_say_is_not() {
+        let said = held().and(" {what}").with_values(&|value| value.to_uppercase()).to_string();
+        assert_eq!(said, "/DEV/SDB: it carries a signature: {WHAT}; choose another {what}");
     }
 
     #[test]

@@ -26,7 +26,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("cache", &["block", "reactor", "words"]),
     ("image", &["block", "reactor", "words"]),
     ("luks", &["block", "reactor", "words"]),
-    ("stack", &["array", "block", "cache", "device", "image", "luks", "reactor", "words"]),
+    (
+        "stack",
+        &["array", "block", "cache", "device", "escape", "image", "luks", "reactor", "words"],
+    ),
     ("pull", &["block", "reactor", "results", "trace", "words"]),
     ("export", &["block", "nbd-wire", "reactor", "words"]),
     ("guest", &["block", "confine", "escape", "export", "reactor", "words"]),

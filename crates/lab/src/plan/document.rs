@@ -32,9 +32,16 @@ impl fmt::Display for SourceLocation {
 }
 
 impl SourceLocation {
-    /// A usage error at this place.
+    /// A usage error at this place, in which a value of the plan is within its line and not longer
+    /// than a line.
     pub(crate) fn error(&self, text: impl Into<Text>) -> Error {
-        Error::usage(text).at(self.to_string())
+        let place = match self.line_column {
+            // The file's name.
+            Some(_) => self.to_string(),
+            None => escape::echo(&self.origin).into_owned(),
+        };
+        let shown = |value: &str| escape::echo(value).into_owned();
+        Error::usage(text.into().with_values(&shown)).at(place)
     }
 }
 

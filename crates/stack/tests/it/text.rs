@@ -43,17 +43,18 @@ fn reads_the_notation() {
 }
 
 #[test]
-fn a_place_far_along_a_line_is_named_and_not_drawn() {
-    for text in [
-        format!("raid0({}, fil:a)", "a.img, ".repeat(20_000)),
-        format!("raid0(a.img){}", "b".repeat(100_000)),
+fn of_a_long_line_the_part_around_the_place_is_drawn() {
+    for (text, shown, under) in [
+        (format!("raid0({}, fil:a)", "a.img, ".repeat(20_000)), "a.img, , fil:a)", "^"),
+        (format!("raid0(a.img){}", "b".repeat(100_000)), "  raid0(a.img)bbbb", "  ^^^^"),
+        (format!("raid0(fil:a, {})", "a.img, ".repeat(20_000)), "  raid0(fil:a, a.img", "   ^^^\n"),
     ] {
-        let error = parse(&text).expect_err("wrong").to_string();
-        assert!(
-            error.starts_with("stack text, byte ") && !error.contains('\n'),
-            "{}",
-            &error[..200]
-        );
+        let error = parse(&text).expect_err("wrong");
+        for said in [error.to_string(), error.line().to_string()] {
+            assert!(said.starts_with("stack text") && said.chars().count() < 900, "{said}");
+        }
+        let said = error.to_string() + "\n";
+        assert!(said.contains(shown) && said.contains(under) && said.contains('…'), "{said}");
     }
     assert!(
         parse("raid0(a.img)b").expect_err("wrong").to_string().contains("\n              ^"),

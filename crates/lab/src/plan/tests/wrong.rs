@@ -30,6 +30,24 @@ fn a_question_of_500_characters_is_no_title() {
     assert_eq!(with(200).unwrap().plan.terms.question.unwrap().chars().count(), 200);
 }
 
+/// What is echoed of a value ends no line, and is no longer than one.
+#[test]
+fn a_value_is_echoed_within_its_line() {
+    let of = |from: &str, to: &str| {
+        let plan = GOOD.replacen(from, to, 1);
+        resolve("plan.toml", &plan, &[]).expect_err(to).to_string()
+    };
+    let found = of("level = \"single\"", "level = \"single\"\nfile_system = \"a\\nb\"");
+    assert!(found.contains(r"unknown file system `a\nb`; known: ext4"), "{found}");
+    let long = "x".repeat(100_000);
+    let range = "{ from = \"4KiB\", to = \"16KiB\" }";
+    let found = of(range, &format!("\"{long}\""));
+    assert!(found.contains(&format!("`{}…`", &long[..80])) && found.len() < 400, "{found}");
+    let setting = format!("matrix.chunk={long}");
+    let found = resolve("plan.toml", GOOD, &[setting]).expect_err("no size").to_string();
+    assert!(found.starts_with("-s matrix.chunk=xxx") && found.len() < 500, "{found}");
+}
+
 /// Wrong plans, each made from the good one by one replacement, and the line that a user reads.
 const WRONG: &[(&str, &str, &str)] = &[
     (
