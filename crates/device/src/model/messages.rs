@@ -29,8 +29,8 @@ words::catalogue! {
         "disk.revolution が 0 で、何も動きません。disk.seek_root と disk.settle を 0 にしてください";
     SPINDLE_SHARE: "disk.spindle_tolerance is a share, such as 0.0005; it must be at most 0.05",
         "disk.spindle_tolerance は 0.0005 のような割合です。0.05 以下にしてください";
-    SEEK_LINEAR_SHARE: "disk.seek_linear_from is a share of the stroke: above 0, at most 1",
-        "disk.seek_linear_from はストロークに対する割合です。0 より大きく 1 以下にしてください";
+    SEEK_LINEAR_SHARE: "disk.seek_linear_from is a share of the stroke: 0.001 to 1",
+        "disk.seek_linear_from はストロークに対する割合です。0.001 から 1 にしてください";
     READ_AHEAD_IN_CACHE: "disk.read_ahead_length must fit into disk.cache_size",
         "disk.read_ahead_length は disk.cache_size 以下にしてください";
     READ_AHEAD_MULTIPLE: "disk.read_ahead_length must be a multiple of 512 bytes",
@@ -42,8 +42,8 @@ words::catalogue! {
     KNOTS_COUNT: "disk.rate_knots needs 3 to 8 knots", "disk.rate_knots には節点が 3 から 8 個必要です";
     KNOTS_ENDS: "disk.rate_knots must begin at 0.0 and end at 1.0",
         "disk.rate_knots は 0.0 に始まり 1.0 に終わるようにしてください";
-    KNOTS_ORDER: "disk.rate_knots must be in rising order of their places",
-        "disk.rate_knots は位置の昇順に並べてください";
+    KNOTS_ORDER: "disk.rate_knots must be in rising order of their places, at least 0.001 apart",
+        "disk.rate_knots は位置の昇順に、0.001 以上の間隔で並べてください";
     PHYSICAL_BLOCK: "disk.physical_block must be a power of two from 512 bytes to 1 MiB that divides \
         disk.capacity, and disk.cache_size must hold two",
         "disk.physical_block は 512 バイトから 1 MiB までの 2 の累乗で、disk.capacity の約数にしてください。\

@@ -309,6 +309,8 @@ pub const MODELS_FOLDER: &str = "models";
 const DRAWS_MAX: u32 = 100;
 /// The shortest turn, in milliseconds: 600,000 revolutions a minute.
 const TURN_MIN_MS: f64 = 0.1;
+/// The shortest part of the stroke in which a curve changes its law.
+const SHARE_MIN: f64 = 1e-3;
 /// The most that is read of a model's file, which a plan of a stranger's may name, in bytes.
 const MODEL_MAX_BYTES: u64 = 4 << 20;
 
@@ -386,7 +388,7 @@ impl Parameters {
         check_blocks(disk)?;
         check_destage(disk)?;
         if let Some(from) = &disk.seek_linear_from {
-            refuse(from.value <= 0.0 || from.value > 1.0, messages::SEEK_LINEAR_SHARE)?;
+            refuse(!(SHARE_MIN..=1.0).contains(&from.value), messages::SEEK_LINEAR_SHARE)?;
         }
         Ok(())
     }
@@ -525,7 +527,8 @@ fn check_rate_knots(disk: &DiskParameters) -> Result<(), ModelError> {
         refuse(!(3..=8).contains(&knots.len()), messages::KNOTS_COUNT)?;
         let ends = (knots[0][0], knots[knots.len() - 1][0]);
         refuse(ends != (0.0, 1.0), messages::KNOTS_ENDS)?;
-        refuse(!knots.windows(2).all(|pair| pair[0][0] < pair[1][0]), messages::KNOTS_ORDER)?;
+        let is_apart = |pair: &[[f64; 2]]| pair[1][0] - pair[0][0] >= SHARE_MIN;
+        refuse(!knots.windows(2).all(is_apart), messages::KNOTS_ORDER)?;
     }
     Ok(())
 }

@@ -181,8 +181,8 @@ pub(super) fn other_unit(name: &str, given: &str, unit: &str) -> ModelError {
     ModelError::new(statement!(messages::OTHER_UNIT, name = name, given = given, unit = unit))
 }
 
-/// Between what a figure lies, by its unit: wider than any drive is, and so that the model can still
-/// count what follows from it in nanoseconds and turns.
+/// Between what a figure lies, by its unit: wider than any drive is, and so that the model can
+/// still count what follows from it in nanoseconds and turns.
 fn range(unit: &str) -> RangeInclusive<f64> {
     match unit {
         // 10 kB a second to 1 TB a second.

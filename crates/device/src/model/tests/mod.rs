@@ -294,6 +294,18 @@ fn no_figure_of_a_model_file_is_past_what_the_model_can_count() {
 }
 
 #[test]
+fn a_curve_changes_its_law_at_places_that_lie_apart() {
+    let mut steep = parameters();
+    steep.disk.seek_linear_from = Some(quantity(1e-308, "share"));
+    let mut close = with_knots();
+    close.disk.rate_knots.as_mut().expect("knots").value[1][0] = 1e-308;
+    for (drive, named) in [(steep, "disk.seek_linear_from"), (close, "disk.rate_knots")] {
+        let error = drive.check().expect_err(named).to_string();
+        assert!(error.contains(named) && error.contains("0.001"), "{error}");
+    }
+}
+
+#[test]
 fn the_same_seed_gives_the_same_times_and_another_seed_others() {
     let run = |seed| {
         let parameters = parameters();
