@@ -200,21 +200,21 @@ impl Question {
                 (usable_bytes < least).then_some(Condition::Capacity { usable_bytes })
             });
         }
-        // Copies of which more than one is spare are kept where nothing else is.
-        let is_usual = |shape: &Shape| shape.copies <= 2;
-        if found.kept.iter().any(is_usual) {
-            found.remove(self, |shape| (!is_usual(&shape)).then_some(Condition::ManyCopies));
-        }
+        // All that are left survive what was asked: one that survives more is no exception.
         let all = found.kept.clone();
         found.remove(self, |shape| {
             let usable_bytes = self.usable(shape);
             let twice = |other: &Shape| {
                 other.members + other.spares < shape.members + shape.spares
-                    && other.losses() >= shape.losses()
                     && self.usable(*other) >= usable_bytes.saturating_mul(2)
             };
             all.iter().any(twice).then_some(Condition::SmallDrive { usable_bytes })
         });
+        // Copies of which more than one is spare are kept where nothing else is.
+        let is_usual = |shape: &Shape| shape.copies <= 2;
+        if found.kept.iter().any(is_usual) {
+            found.remove(self, |shape| (!is_usual(&shape)).then_some(Condition::ManyCopies));
+        }
         if found.kept.is_empty() {
             return Err(self.nothing_left(&found.removed));
         }
@@ -411,5 +411,22 @@ mod tests {
             "{found:?}"
         );
         assert!(found.removed.iter().any(|one| matches!(one.by, Condition::SmallDrive { .. })));
+        // What survives more than was asked with it is as small, and three copies are better then.
+        let uneven = "3 x wd-red-plus-8tb samsung-870-evo-1tb";
+        for survive in [1, 2] {
+            let found = question(uneven, survive).candidates().unwrap();
+            assert!(found.kept.iter().all(|shape| shape.members <= 3), "{survive}: {found:?}");
+            let has = |scheme| found.kept.iter().any(|shape| shape.scheme == scheme);
+            match survive {
+                1 => assert!(has(Scheme::Parity) && has(Scheme::NearCopies), "{found:?}"),
+                _ => assert_eq!(found.kept, [Shape::of(Scheme::Mirror, 3, 3)]),
+            }
+        }
+        // Where fewer do not offer twice as much, all that is over the same drives competes.
+        let near = question("3 x seagate-ironwolf-12tb wd-red-plus-8tb", 1).candidates().unwrap();
+        for scheme in [Scheme::NearCopies, Scheme::Parity, Scheme::DoubleParity] {
+            let is_kept = |shape: &Shape| shape.scheme == scheme && shape.members == 4;
+            assert!(near.kept.iter().any(is_kept), "{scheme:?}: {near:?}");
+        }
     }
 }
