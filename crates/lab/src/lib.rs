@@ -28,6 +28,7 @@ pub mod pull;
 mod record;
 mod run;
 mod run_status;
+mod scratch_folder;
 mod shard;
 mod shard_set;
 pub mod slurm;

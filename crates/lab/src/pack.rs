@@ -23,6 +23,7 @@ use words::{Text, statement};
 
 use crate::catalogue;
 use crate::run::{self, COURSE, HOST, NOTES, PLAN, PLAN_TEXT, SHARD, SUMS, TRIALS};
+use crate::scratch_folder::ScratchFolder;
 
 /// What a packed run consists of. Reports are made anew from it, and what pulls have kept is large.
 const FILES: [&str; 8] = [PLAN_TEXT, PLAN, SUMS, COURSE, SHARD, HOST, TRIALS, NOTES];
@@ -169,7 +170,7 @@ pub fn default_name(folder: &Path, names: &Names) -> String {
 #[derive(Debug)]
 pub struct OpenRun {
     folder: PathBuf,
-    unpacked: Option<tempfile::TempDir>,
+    unpacked: Option<ScratchFolder>,
 }
 
 impl OpenRun {
@@ -203,7 +204,7 @@ pub fn open(path: &Path) -> Result<OpenRun, Error> {
         let most = block::size_text(most_bytes(name));
         strange(statement!(catalogue::PACKED_FILE_TOO_LONG, name = name, most = most))
     };
-    let place = tempfile::tempdir().map_err(|error| failed(&error))?;
+    let place = ScratchFolder::new().map_err(|error| failed(&error))?;
     let mut archive = tar::Archive::new(GzDecoder::new(file).take(UNPACKED_BYTES_MAX));
     let mut found = 0;
     // Raw: else a name of any length is read into memory first.
