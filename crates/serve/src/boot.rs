@@ -148,7 +148,10 @@ impl Boot {
         let file = self.configurations.join(format!("{name}.toml"));
         match fs::symlink_metadata(&file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(file),
-            _ => Err(Error::refused(catalogue::ARRAY_IS_THERE).at(file.display())),
+            _ => {
+                let message = statement!(catalogue::ARRAY_IS_THERE, name = escape::shell(name));
+                Err(Error::refused(message).at(file.display()))
+            }
         }
     }
 
@@ -441,6 +444,15 @@ impl Boot {
         Ok(changed)
     }
 
+    /// The arrays of lines that raidloom has added to md's configuration, where the configuration
+    /// that stands above each is not there: of makings that were killed, and of arrays whose
+    /// configuration was removed.
+    #[must_use]
+    pub fn unconfigured_exceptions(&self) -> Vec<[u8; 16]> {
+        let text = |file| fs::read_to_string(self.root.join(file)).unwrap_or_default();
+        MD_CONFIGURATIONS.into_iter().flat_map(|file| unconfigured(&text(file))).collect()
+    }
+
     /// Takes the lines away again, and the file that was made for them.
     ///
     /// # Errors
@@ -505,6 +517,28 @@ fn without_exception(text: &str, uuid: &str) -> Option<String> {
         }
     }
     found.then_some(rest)
+}
+
+/// The arrays of the lines that [`Boot::except_from_md`] has added, where the configuration that
+/// the comment names is not there.
+fn unconfigured(text: &str) -> Vec<[u8; 16]> {
+    let lines: Vec<&str> = text.lines().collect();
+    let of_pair = |pair: &[&str]| {
+        let (_, file) = pair[0].strip_prefix("# ")?.split_once(MD_NOTE)?;
+        let uuid = uuid_of(pair[1].strip_prefix(&exception_line(""))?)?;
+        // A folder that cannot be looked into may have it, and so may one that is not named whole.
+        let file = Path::new(file.strip_suffix('.')?);
+        let is_gone = file.is_absolute() && file.try_exists().is_ok_and(|is_there| !is_there);
+        is_gone.then_some(uuid)
+    };
+    lines.windows(2).filter_map(of_pair).collect()
+}
+
+/// The identity of an array as [`uuid_text`] writes it.
+fn uuid_of(text: &str) -> Option<[u8; 16]> {
+    let digits: String = text.chars().filter(|letter| *letter != ':').collect();
+    let uuid = u128::from_str_radix(&digits, 16).ok()?.to_be_bytes();
+    (uuid_text(&uuid) == text).then_some(uuid)
 }
 
 /// A time as systemctl(1) shows it in UTC, `Tue 2026-12-01 03:12:44 UTC`, in seconds since 1970;
@@ -701,6 +735,14 @@ mod tests {
         let rest = fs::read_to_string(&file).unwrap();
         assert!(rest.starts_with(&others) && !rest.contains("# tank:"), "{rest}");
         assert!(rest.contains("# other: "), "{rest}");
+        // Those whose configuration is not there are known, and nothing but these.
+        assert_eq!(boot.unconfigured_exceptions(), [[2; 16]]);
+        boot.except_from_md("tank", &[0xab; 16]).unwrap();
+        assert_eq!(boot.unconfigured_exceptions(), [[2; 16], [0xab; 16]]);
+        fs::create_dir_all(&boot.configurations).unwrap();
+        fs::write(boot.configurations.join("other.toml"), "").unwrap();
+        assert_eq!(boot.unconfigured_exceptions(), [[0xab; 16]]);
+        assert_eq!(boot.forget_md_exception(&[0xab; 16]).unwrap(), changed);
         assert_eq!(boot.forget_md_exception(&[2; 16]).unwrap(), changed);
         assert_eq!(fs::read_to_string(&file).unwrap(), others);
     }

@@ -78,8 +78,8 @@ words::catalogue! {
         "ありません。作成するサイズを --size SIZE か {address}?size=SIZE で指定してください";
 
     // What is refused.
-    ARRAY_IS_THERE: "there is an array of this name; --name names another",
-        "この名前のアレイがあります。--name で別の名前を指定してください";
+    ARRAY_IS_THERE: "there is an array of this name: raidloom array start {name} starts it, and finishes it where its making was cut off; --name names another",
+        "この名前のアレイがあります。raidloom array start {name} で起動でき、作成が途中で止まっていれば完了します。--name で別の名前を指定してください";
     SERVER_WITHOUT_CACHE: "there is no cache in it", "キャッシュがありません";
     OTHER_PROTOCOL: "the request is not of version {version}; server and command have to be of one release",
         "要求のバージョンが {version} ではありません。サーバーとコマンドを同じリリースにしてください";

@@ -49,19 +49,31 @@ pub(super) fn destroy(output: &Output, arguments: &DestroyArguments) -> Result<(
     };
     let mut lines: Vec<String> = erased.iter().map(line).collect();
     match forgotten {
-        Ok(files) => {
-            lines.extend(files.iter().map(|file| say!(MD_LINE_FORGOTTEN, path = file.display())));
+        Ok([own, unmade]) => {
+            lines.extend(own.iter().map(|file| say!(MD_LINE_FORGOTTEN, path = file.display())));
+            lines.extend(unmade.iter().map(|file| say!(MD_LINES_OF_NONE, path = file.display())));
         }
         Err(error) => output.note(&error.to_string()),
     }
     output.result(&lines.join("\n"))
 }
 
-/// Takes the line away by which md leaves the array alone, once no member of it is left on this
-/// machine. What is erased is erased, whatever becomes of that.
-fn forget(output: &Output, erased: &[mdtools::ErasedMember]) -> Result<Vec<PathBuf>, Failure> {
-    let Some(first) = erased.first() else { return Ok(Vec::new()) };
+/// Takes lines away by which md leaves arrays alone: that of this one, and those of arrays whose
+/// making was killed. The files that they stood in. What is erased is erased, whatever becomes of
+/// that.
+fn forget(output: &Output, erased: &[mdtools::ErasedMember]) -> Result<[Vec<PathBuf>; 2], Failure> {
     let boot = Boot::here(&array_command::serve_with()?.program);
+    let own = forget_own(output, &boot, erased)?;
+    Ok([own, lab::choose::forget_unmade(&boot, &boot.unconfigured_exceptions())?])
+}
+
+/// The line of the array goes once no member of it is left on this machine.
+fn forget_own(
+    output: &Output,
+    boot: &Boot,
+    erased: &[mdtools::ErasedMember],
+) -> Result<Vec<PathBuf>, Failure> {
+    let Some(first) = erased.first() else { return Ok(Vec::new()) };
     if !boot.is_excepted_from_md(&first.set_uuid) {
         return Ok(Vec::new());
     }

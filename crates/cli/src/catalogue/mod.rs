@@ -403,6 +403,8 @@ words::catalogue! {
     MADE_MD_LINE: "md leaves it alone: a line in {path} says so", "md は触れません({path} の行による)";
     MD_LINE_FORGOTTEN: "{path}: the line by which md left it alone is taken away",
         "{path}: md に触れさせないための行を削除しました";
+    MD_LINES_OF_NONE: "{path}: lines that a making which was killed had left are taken away",
+        "{path}: 途中で終了した作成が残した行を削除しました";
     MD_LINE_STAYS: "md goes on leaving the array alone: {left} of its {members} members are still there",
         "md は引き続きこのアレイに触れません({members} 台中 {left} 台のメンバーが残っています)";
     STARTS_AT_BOOT: "starts with the machine", "マシンとともに起動します";

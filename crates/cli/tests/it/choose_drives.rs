@@ -253,6 +253,13 @@ fn used_drives_are_measured_and_every_layout_is_made_of_them() {
     // Nothing of the run is in the way of what was chosen by it. md would take the drives, and is
     // told not to.
     let of_md = shelf.plant_md();
+    // What a making has left that was killed before its first superblock.
+    let left = format!(
+        "# gone: raidloom serves it, from {}.\nARRAY <ignore> UUID=0badc0de{}\n",
+        shelf.path("gone.toml").display(),
+        ":00000000".repeat(3)
+    );
+    fs::write(&of_md, format!("{}{left}", Shelf::OF_MD)).unwrap();
     let make = "choose --from run4 --do --mount mnt";
     let said = shelf.fails(4, make);
     assert_eq!(consents(&said), devices);
@@ -278,6 +285,7 @@ fn used_drives_are_measured_and_every_layout_is_made_of_them() {
     let (first, rest) = names.split_at(1);
     assert!(!destroy(first).contains("is taken away"));
     assert_eq!(fs::read_to_string(&of_md).unwrap(), lines, "others are still there");
+    fs::write(&of_md, format!("{lines}{left}")).unwrap();
     let said = destroy(rest);
     assert!(said.contains("the line by which md left it alone is taken away"), "{said}");
     assert_eq!(fs::read_to_string(&of_md).unwrap(), others);

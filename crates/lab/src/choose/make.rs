@@ -146,6 +146,8 @@ impl MakeRequest<'_> {
             create.sources().iter().filter_map(|source| source.path().map(PathBuf::from)).collect();
         guard.check_all(&paths)?;
         let replaced = replaced_arrays(&guard, create);
+        // Before the line of this one is there, whose configuration comes later.
+        let unmade = self.boot.unconfigured_exceptions();
         mdtools::create_announced(&guard, create, stop, &mut |created| {
             if let (true, Some(first)) = (on_devices, created.superblocks.first())
                 && self.boot.md_assembles()
@@ -156,7 +158,12 @@ impl MakeRequest<'_> {
         })?;
         // Who serves it opens them itself.
         guard.let_go();
-        replaced.iter().try_for_each(|uuid| self.boot.forget_md_exception(uuid).map(|_| ()))
+        replaced.iter().try_for_each(|uuid| self.boot.forget_md_exception(uuid).map(|_| ()))?;
+        if exception.is_some() {
+            // The array is made: what fails here is tried again the next time.
+            let _ = forget_unmade(&self.boot, &unmade);
+        }
+        Ok(())
     }
 
     fn go_on(
@@ -316,6 +323,29 @@ fn replaced_arrays(guard: &Guard, create: &Create) -> Vec<[u8; 16]> {
         (*found, *all) = (*found + 1, superblock.raid_disks);
     }
     members.into_iter().filter(|(_, (found, all))| found >= all).map(|(uuid, _)| uuid).collect()
+}
+
+/// Takes the lines out of md's configuration by which it leaves arrays alone that are not there: of
+/// these, which have no configuration ([`Boot::unconfigured_exceptions`]), those without a member on
+/// this machine. A making that was killed has left them. The files that they stood in.
+///
+/// # Errors
+/// When drives cannot be listed, or md's configuration cannot be read or written.
+pub fn forget_unmade(boot: &Boot, arrays: &[[u8; 16]]) -> Result<Vec<PathBuf>, Error> {
+    // Only root sees all drives.
+    if arrays.is_empty() || !rustix::process::geteuid().is_root() {
+        return Ok(Vec::new());
+    }
+    let all = mdtools::members_in(&[])?;
+    let found = mdtools::find(&Guard::new(Consent::default()), &all);
+    let is_there = |uuid: &[u8; 16]| found.groups.iter().any(|group| group.set_uuid() == *uuid);
+    let mut changed = Vec::new();
+    for uuid in arrays.iter().filter(|uuid| !is_there(uuid)) {
+        changed.extend(boot.forget_md_exception(uuid)?);
+    }
+    changed.sort();
+    changed.dedup();
+    Ok(changed)
 }
 
 /// Whether a file system can be made and mounted here.

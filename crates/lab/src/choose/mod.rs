@@ -38,7 +38,7 @@ pub use erasure::ErasedDrive;
 pub use layout::{ChosenLayout, Member, Order};
 pub use make::{
     MadeArray, MakeRequest, MakingStep, check_file_system, check_file_system_in_guests,
-    missing_folders,
+    forget_unmade, missing_folders,
 };
 pub use question::Question;
 pub use what_if::{ChangedChoice, WorkChange};
