@@ -400,7 +400,7 @@ pub struct Choice {
     pub removed: Vec<RemovedLayout>,
     /// What raidloom makes it with.
     pub command: String,
-    /// What md makes it with.
+    /// What md makes it with; none where a drive is a file, which md does not take.
     pub md_commands: Vec<String>,
 }
 

@@ -389,6 +389,8 @@ words::catalogue! {
     NOTHING_WRITTEN: "interrupted; nothing was written", "中断しました。何も書き込んでいません";
     CHOICE_UNFINISHED: "{path}: the run is not finished, {count} trials are missing; raidloom run --resume {path} goes on with it",
         "{path}: 測定は完了しておらず、{count} 試行が残っています。raidloom run --resume {path} で再開できます";
+    CHOICE_TOO_EARLY: "the run is not finished, and {done} of {all} trials are too few for an answer; raidloom run --resume {path} goes on with it",
+        "測定は完了しておらず、{all} 試行中 {done} 試行では答えが出ません。raidloom run --resume {path} で再開できます";
     PARTS_FIRST: "{work}: parts of it first", "{work}: まず一部を再生します";
     MAKING_ARRAY: "writing superblocks", "スーパーブロックを書き込んでいます";
     MAKING_CONFIGURATION: "writing the configuration", "設定を書き込んでいます";
@@ -580,6 +582,8 @@ words::catalogue! {
         "この名前のアレイがあります。--name で別の名前を指定してください";
     MEASURE_NEEDS_DRIVES: "--measure is for drives and files that are there, and these are models",
         "--measure は実際のドライブやファイルのためのもので、ここではモデルです";
+    MD_TAKES_DEVICES: "a file, and the kernel's md takes block devices alone: choose over loop devices of the files (losetup --find --show FILE), or make it with --do",
+        "ファイルです。カーネルの md が使えるのはブロックデバイスだけです。ファイルをループデバイスにして選ぶか(losetup --find --show FILE)、--do で作成してください";
     GUESTS_TAKE: "--measure=guests is for a profile or a command, on modelled drives",
         "--measure=guests は、モデルのドライブでのプロファイルまたはコマンドのためのものです";
     COMMAND_NEEDS_DRIVES: "--work-command is for modelled drives, and with --measure for drives and files that are there; `raidloom run --command` compares layouts of files that it makes",

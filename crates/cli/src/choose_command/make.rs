@@ -59,6 +59,9 @@ pub(super) fn make(
 ) -> Result<(), Failure> {
     let name = arguments.name.clone().unwrap_or_else(|| NAME.to_owned());
     let mount = arguments.mount.as_deref().map(array_command::absolute).transpose()?;
+    if let (Some(MakeWith::Mdadm), Some(file)) = (arguments.make, layout.file_member()) {
+        return Err(Failure::usage(catalogue::MD_TAKES_DEVICES).at(file.display()));
+    }
     let by_md = (arguments.make == Some(MakeWith::Mdadm))
         .then(|| kernel::md_commands(layout, usable_bytes, &name, mount.as_deref()));
     if let Some(commands) = by_md.as_ref().filter(|_| !consent.is_given()) {

@@ -7,7 +7,7 @@ mod recorded;
 mod silence;
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -145,6 +145,7 @@ pub(crate) fn choose(output: &Output, arguments: &ChooseArguments) -> Result<(),
         let run = lab::read(folder)?;
         let left = trials_left(&run);
         if left > 0 {
+            check_begun(&question, folder, &run, left)?;
             output.note(&say!(CHOICE_UNFINISHED, path = folder.display(), count = left));
         }
         let consent = &arguments.consent;
@@ -190,6 +191,16 @@ pub(crate) fn choose(output: &Output, arguments: &ChooseArguments) -> Result<(),
     let Outcome { folder, run, .. } = outcome;
     let consent = names.without(&arguments.consent, &question.lost);
     tell(output, &question, folder, run, (arguments, &consent))
+}
+
+/// Whether the first trials of a run lead to an answer already.
+fn check_begun(question: &Question, folder: &Path, run: &Run, left: usize) -> Result<(), Failure> {
+    let done = run.trials.len();
+    question.answer(run).map(|_| ()).map_err(|_| {
+        let path = escape::shell(&folder.to_string_lossy());
+        Failure::usage(statement!(CHOICE_TOO_EARLY, path = path, done = done, all = done + left))
+            .at(folder.display())
+    })
 }
 
 /// Why the work cannot be done in guests, where that is what it takes.

@@ -164,7 +164,10 @@ impl Question {
             model_error: None,
             removed,
             command: layout.create_command("tank"),
-            md_commands: layout.md_commands(facts.usable_bytes, MD_DEVICE, true),
+            md_commands: match layout.file_member() {
+                Some(_) => Vec::new(),
+                None => layout.md_commands(facts.usable_bytes, MD_DEVICE, true),
+            },
             pick: facts,
         }
     }

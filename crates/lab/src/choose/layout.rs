@@ -176,6 +176,13 @@ impl ChosenLayout {
         words.join(" ")
     }
 
+    /// The first of its drives that is a file: the kernel's md takes block devices alone.
+    #[must_use]
+    pub fn file_member(&self) -> Option<&Path> {
+        let paths = self.members.iter().chain(&self.spares).filter_map(Member::path);
+        paths.into_iter().find(|path| path.is_file())
+    }
+
     /// The shell commands by which the kernel's md makes the same as `device`, and the file system
     /// on it. Where nobody is there to answer what programs ask of drives that hold something, what
     /// they hold is erased first.
