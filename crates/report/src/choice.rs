@@ -20,32 +20,88 @@ const WIDTH_MIN: usize = 80;
 /// The most lines of an answer; the place of its report comes after it.
 const LINES_MAX: usize = 19;
 
-/// The answer as text, lines ended by `\n`. Commands stand on lines of their own, unbroken.
-#[must_use]
-pub fn choice_text(choice: &Choice, style: Style) -> StyledText {
-    let style = Style { width: style.width.max(WIDTH_MIN), ..style };
-    let all = choice.rivals.len();
-    // What is least worth is left out first: in what the last rivals differ, what drawn parameters
-    // say, then the rivals themselves.
-    let whole = choice.clone();
-    let mut plain = choice.clone();
-    plain.rivals.iter_mut().for_each(|rival| rival.drawn = None);
-    let fewer = (0..=all).rev().map(|detailed| (&whole, all, detailed));
-    let fewest = (0..=all).rev().map(|shown| (&plain, shown, 0));
-    let text =
-        |(choice, shown, detailed): (&Choice, usize, usize)| answer(choice, style, shown, detailed);
-    let mut texts = fewer.chain(fewest).map(text);
-    let fits = |text: &StyledText| text.lines().count() <= LINES_MAX;
-    let first = texts.next();
-    match first {
-        Some(text) if !fits(&text) => texts.find(fits).unwrap_or(text),
-        Some(text) => text,
-        None => StyledText::new(),
-    }
+/// An answer as it is printed.
+#[derive(Clone, Debug)]
+pub struct ChoiceText {
+    /// Lines ended by `\n`. Commands stand on lines of their own, unbroken.
+    pub text: StyledText,
+    /// Whether something was left out for room.
+    pub is_shortened: bool,
 }
 
-/// The answer with so many rivals, of which the first are told in detail.
-fn answer(choice: &Choice, style: Style, shown: usize, detailed: usize) -> StyledText {
+/// How much of an answer is told.
+#[derive(Clone, Copy, Debug)]
+struct Told<'a> {
+    rivals: usize,
+    /// So many of them with the workloads that suffer and gain most, the first ones.
+    detailed: usize,
+    /// Which chunks are the same.
+    chunks: bool,
+    /// What drawn parameters make of the first rival.
+    draws: bool,
+    /// What is said beside the layout.
+    beside: &'a [(String, String)],
+}
+
+/// The answer as text, with what is said beside the layout before the commands: a word, which may
+/// be empty, and a sentence each.
+#[must_use]
+pub fn choice_text(choice: &Choice, beside: &[(String, String)], style: Style) -> ChoiceText {
+    let style = Style { width: style.width.max(WIDTH_MIN), ..style };
+    let mut amounts = amounts(choice, beside).into_iter();
+    let whole = amounts.next().map(|told| answer(choice, style, told)).unwrap_or_default();
+    let fits = |text: &StyledText| text.lines().count() <= LINES_MAX;
+    if fits(&whole) {
+        return ChoiceText { text: whole, is_shortened: false };
+    }
+    let mut text = whole;
+    for told in amounts {
+        text = answer(choice, style, told);
+        if fits(&text) {
+            break;
+        }
+    }
+    ChoiceText { text, is_shortened: true }
+}
+
+/// All of it, and then ever less. What is least worth goes first: in what the last rivals differ,
+/// which chunks are the same, what drawn parameters say, the last rivals, what is said beside the
+/// layout. What speaks against the pick goes last: that most drawn sets have the first rival ahead,
+/// and that rival.
+fn amounts<'a>(choice: &Choice, beside: &'a [(String, String)]) -> Vec<Told<'a>> {
+    let all = choice.rivals.len();
+    let drawn = choice.rivals.first().and_then(|rival| rival.drawn);
+    let is_behind = drawn.is_some_and(|drawn| 2 * drawn.ahead > drawn.sets);
+    let mut told = Told { rivals: all, detailed: all, chunks: true, draws: true, beside };
+    let mut amounts = vec![told];
+    for detailed in (0..all).rev() {
+        told.detailed = detailed;
+        amounts.push(told);
+    }
+    told.chunks = false;
+    amounts.push(told);
+    if !is_behind {
+        told.draws = false;
+        amounts.push(told);
+    }
+    for rivals in (1..all).rev() {
+        told.rivals = rivals;
+        amounts.push(told);
+    }
+    for left in (0..beside.len()).rev() {
+        // A sentence without a word of its own is part of the one before.
+        if !beside[left].0.is_empty() {
+            told.beside = &beside[..left];
+            amounts.push(told);
+        }
+    }
+    amounts.push(Told { draws: false, ..told });
+    amounts.push(Told { draws: false, rivals: 0, ..told });
+    amounts
+}
+
+/// So much of the answer.
+fn answer(choice: &Choice, style: Style, told: Told<'_>) -> StyledText {
     let mut out = TextOutput::new(style);
     let pick = &choice.pick;
     let head = format!("{}{}", name_with_drives(choice, pick), file_system(choice));
@@ -55,16 +111,27 @@ fn answer(choice: &Choice, style: Style, shown: usize, detailed: usize) -> Style
     offer.push(figures(choice));
     out.wrapped(2, &join(&offer));
     out.wrapped(2, &say!(CHOICE_FOR, work = choice.work, drives = drives(choice)));
-    for (number, rival) in choice.rivals.iter().take(shown).enumerate() {
+    for (number, rival) in choice.rivals.iter().take(told.rivals).enumerate() {
         let label = say!(CHOICE_AGAINST, name = name(&rival.layout));
-        row(&mut out, &label, &against(pick, rival, number < detailed));
+        row(&mut out, &label, &against(pick, rival, number < told.detailed));
     }
-    for (label, text) in rows(choice) {
-        row(&mut out, &label, &text);
+    for (label, text) in rows(choice, told).iter().chain(told.beside) {
+        row(&mut out, label, text);
     }
     command(&mut out, &say!(CHOICE_DO), &choice.command);
-    command(&mut out, &say!(CHOICE_OR), &choice.md_commands.join(" && "));
+    if !choice.md_commands.is_empty() {
+        command(&mut out, &say!(CHOICE_OR), &choice.md_commands.join(" && "));
+    }
     out.text
+}
+
+/// The last line of an answer: the page of its report, which has what was left out.
+#[must_use]
+pub fn choice_page(page: &str, is_shortened: bool) -> String {
+    match is_shortened {
+        true => format!("{}{page}", padded(&format!("  {}", say!(CHOICE_MORE)), LABEL)),
+        false => format!("  {page}"),
+    }
 }
 
 /// A command to be copied, in one piece.
@@ -276,9 +343,9 @@ fn against(pick: &Layout, rival: &Rival, is_detailed: bool) -> String {
 }
 
 /// The lines below the rivals: a word and what is said of it.
-fn rows(choice: &Choice) -> Vec<(String, String)> {
+fn rows(choice: &Choice, told: Told<'_>) -> Vec<(String, String)> {
     let mut rows = Vec::new();
-    if let Some([from, to]) = choice.same_chunks {
+    if let Some([from, to]) = choice.same_chunks.filter(|_| told.chunks) {
         let text = say!(CHOICE_SAME_CHUNKS, from = kibibytes(from), to = kibibytes(to));
         rows.push((say!(CHOICE_CHUNK_LABEL), text));
     }
@@ -304,7 +371,8 @@ fn rows(choice: &Choice) -> Vec<(String, String)> {
         rows.push((say!(CHOICE_LOST_LABEL), say!(CHOICE_LOST, names = names)));
     }
     rows.extend(uneven(choice).map(|text| (say!(CHOICE_UNEVEN_LABEL), text)));
-    let drawn = choice.rivals.first().and_then(drawn_text).unwrap_or_default();
+    let first = choice.rivals.first().filter(|_| told.draws);
+    let drawn = first.and_then(drawn_text).unwrap_or_default();
     let sure = how_sure(choice) + &drawn;
     rows.push((say!(CHOICE_HOW_SURE), sure));
     rows.push((say!(CHOICE_NOT_KNOWN), not_known(choice)));
@@ -401,6 +469,9 @@ fn not_known(choice: &Choice) -> String {
         Figures::Files => parts.push(say!(CHOICE_OPEN_FILES)),
         Figures::Measured => (),
         Figures::NotRun => parts.push(say!(CHOICE_OPEN_WORK)),
+    }
+    if choice.pick.survives > 0 && is_run && choice.degraded.is_none() {
+        parts.push(say!(CHOICE_OPEN_DEGRADED));
     }
     let is_beside = choice.rebuild.is_some_and(|rebuild| rebuild.work_ratio.is_some());
     if choice.pick.survives > 0 && is_run && !is_beside {

@@ -49,7 +49,7 @@ mod words;
 pub use badge::{badge_svg, summary};
 pub use brief::brief;
 pub use card::{card_svg, card_text};
-pub use choice::{choice_text, name as layout_name};
+pub use choice::{ChoiceText, choice_page, choice_text, name as layout_name};
 pub use comparison::comparison_note;
 pub use csv::csv;
 pub use doubts::{doubt_legend, doubt_sentence, silence_name};

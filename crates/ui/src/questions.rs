@@ -98,7 +98,7 @@ impl LayoutQuestions {
         let (choice, layout) = question.answer_by_models(&AtomicBool::new(false))?;
         let said = |language: Language| {
             let style = Style { color: false, width: WIDTH };
-            let text = in_language(language, || report::choice_text(&choice, style));
+            let text = in_language(language, || report::choice_text(&choice, &[], style).text);
             (language.tag().to_owned(), json!(text.to_string()))
         };
         let texts: serde_json::Map<String, Value> = Language::ALL.into_iter().map(said).collect();

@@ -225,7 +225,7 @@ fn tell_without_run(
     output.note(why.text());
     match output.json {
         true => output.document(&json!({ "run": null, "report": null, "choice": choice })),
-        false => print(output, &choice),
+        false => print(output, &choice, &[]).map(|_| ()),
     }
 }
 
@@ -367,9 +367,9 @@ fn tell(
             return output.document(&document);
         }
         false => {
-            print(output, &choice)?;
-            recorded.print(output)?;
-            output.result(&format!("  {}", report.page.display()))?;
+            let is_shortened = print(output, &choice, &recorded.rows())?;
+            let page = report.page.display().to_string();
+            output.result(&::report::choice_page(&page, is_shortened))?;
         }
     }
     match is_made {
@@ -384,9 +384,12 @@ fn tell(
     }
 }
 
-fn print(output: &Output, choice: &Choice) -> Result<(), Failure> {
+/// Prints an answer with what is said beside the layout; whether something was left out for room.
+fn print(output: &Output, choice: &Choice, beside: &[(String, String)]) -> Result<bool, Failure> {
     let style = ::report::Style { color: output.color(), width: output.width().min(80) };
-    output.painted(::report::choice_text(choice, style))
+    let answer = ::report::choice_text(choice, beside, style);
+    output.painted(answer.text)?;
+    Ok(answer.is_shortened)
 }
 
 /// What is asked: by options, and at a terminal by questions for what they leave open.

@@ -14,7 +14,6 @@ use trace::{ReadOptions, RecordedOp};
 
 use crate::catalogue::say;
 use crate::failure::Failure;
-use crate::output::Output;
 use crate::signals;
 
 /// A block of the layer `cache`, in bytes, and a sequential run that stays outside.
@@ -78,22 +77,22 @@ impl RecordingHints {
         Ok(RecordingHints { cache, cached, changes })
     }
 
-    /// As lines of the answer.
-    pub(super) fn print(&self, output: &Output) -> Result<(), Failure> {
+    /// As lines of the answer: a word, which is empty where a line goes on with the one before, and
+    /// what is said of it.
+    pub(super) fn rows(&self) -> Vec<(String, String)> {
+        let mut rows = Vec::new();
         if let Some(cache) = &self.cache {
-            output.result(&line(&say!(HINT_CACHE), &cache.text(&self.cached)))?;
+            let mut label = say!(HINT_CACHE);
+            for text in cache.texts(&self.cached) {
+                rows.push((std::mem::take(&mut label), text));
+            }
         }
         if !self.changes.is_empty() {
             let changes: Vec<String> = self.changes.iter().map(changed_text).collect();
-            output.result(&line(&say!(HINT_CHANGES), &changes.join(&say!(BETWEEN_HINTS))))?;
+            rows.push((say!(HINT_CHANGES), changes.join(&say!(BETWEEN_HINTS))));
         }
-        Ok(())
+        rows
     }
-}
-
-/// A line of the answer behind its label.
-fn line(label: &str, text: &str) -> String {
-    format!("  {} {text}", escape::padded(label, 18))
 }
 
 /// How much memory of this machine a cache may have at most: a power of two of bytes, so that the
@@ -117,26 +116,25 @@ impl HelpfulCache {
 
     /// The lines of the answer: what it would answer, what it comes to with each way to write, and
     /// what a power cut loses then.
-    fn text(&self, cached: &[CachedPick]) -> String {
+    fn texts(&self, cached: &[CachedPick]) -> Vec<String> {
         let size = size_text(self.size_bytes);
         let percent = format!("{:.0}", 100.0 * self.read_hits);
-        let mut text = match self.in_memory {
+        let mut texts = vec![match self.in_memory {
             true => say!(MEMORY_WOULD_ANSWER, size = size, percent = percent),
             false => say!(SSD_WOULD_ANSWER, size = size, percent = percent),
-        };
-        let mut add = |cache: String| text += &format!("\n{}", line("", &cache));
+        }];
         if cached.is_empty() {
             // Nothing was replayed with it.
             let store = match self.in_memory {
                 true => format!("ram:{size}"),
                 false => format!("file:/ssd/cache.img?size={size}"),
             };
-            add(format!("cache(mode={}, {store}, …)", CacheWrites::WriteThrough));
+            texts.push(format!("cache(mode={}, {store}, …)", CacheWrites::WriteThrough));
         }
         for one in cached {
-            add(format!("cache(mode={}, ram:{size}, …): {}", one.mode, cached_text(one)));
+            texts.push(format!("cache(mode={}, ram:{size}, …): {}", one.mode, cached_text(one)));
         }
-        text
+        texts
     }
 }
 
@@ -241,14 +239,14 @@ mod tests {
         let found = helpful_cache(&warm, most).unwrap();
         assert_eq!((found.size_bytes, found.keeps_writes), (256 << 20, false), "{found:?}");
         assert!(found.read_hits > 0.7 && found.in_memory, "{found:?}");
-        assert!(found.text(&[]).contains("cache(mode=write-through, ram:256MiB, …)"));
+        assert_eq!(found.texts(&[])[1], "cache(mode=write-through, ram:256MiB, …)");
         assert_eq!(found.modes(), [CacheWrites::WriteThrough]);
         // With less memory a smaller one, as long as that helps; else an SSD.
         let small = helpful_cache(&warm, 128 << 20).unwrap();
         assert!(small.in_memory && small.size_bytes == 128 << 20, "{small:?}");
         let none = helpful_cache(&warm, 1 << 20).unwrap();
         assert!(!none.in_memory && none.size_bytes == 256 << 20, "{none:?}");
-        assert!(none.text(&[]).contains("file:/ssd/cache.img?size=256MiB"));
+        assert!(none.texts(&[])[1].contains("file:/ssd/cache.img?size=256MiB"));
         let again = (0..4 * blocks).map(|at| access(AccessKind::Write, at % 1000));
         warm.extend(again);
         let modes = helpful_cache(&warm, most).unwrap().modes();

@@ -158,6 +158,62 @@ fn stripes_say_what_they_lose_and_three_drives_survive_two_as_a_mirror() {
     assert!(said.contains("1 of 500 GB left out"), "{said}");
 }
 
+/// The pages that come first show an answer as it is, whole, in both languages: with how often the
+/// first of the others is ahead, and with what suffers and gains.
+#[test]
+fn the_first_pages_show_the_answer_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let asked = "choose 4 x wd-red-plus-8tb --work files --survive 1";
+    let run = raidloom(folder.path(), &words(&format!("{asked} -o shown")));
+    assert!(run.status.success(), "{}", text(&run.stderr));
+    for (page, language) in [("README.md", "C.UTF-8"), ("docs/ja/README.md", "ja_JP.UTF-8")] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(page);
+        let page = fs::read_to_string(path).unwrap();
+        let (_, shown) = page.split_once(&format!("$ raidloom {asked}")).unwrap();
+        let (_, shown) = shown.split_once('\n').unwrap();
+        let (shown, _) = shown.split_once("  …\n").unwrap();
+        let again = Command::new(env!("CARGO_BIN_EXE_raidloom"))
+            .args(["choose", "--from", "shown"])
+            .current_dir(folder.path())
+            .env("LC_ALL", language)
+            .output()
+            .unwrap();
+        let said = text(&again.stdout);
+        assert!(said.starts_with(shown), "{said}\nis shown as\n{shown}");
+        assert!(said.lines().count() <= 20, "{said}");
+        assert!(said.ends_with("\n  shown/report.html\n"), "nothing is left out: {said}");
+    }
+}
+
+/// The kernel's md takes no files: no command of it is shown for them, and none is printed that
+/// would erase before it fails. A run that has just begun says so.
+#[test]
+fn files_are_not_made_by_md_and_a_run_that_has_begun_is_no_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("own.toml"), PROFILE).unwrap();
+    for name in ["a.img", "b.img"] {
+        fs::File::create(folder.path().join(name)).unwrap().set_len(64 << 20).unwrap();
+    }
+    let run = |line: &str| raidloom(folder.path(), &words(line));
+    let said = text(&run("choose a.img b.img --work own.toml --survive 1 -o files").stdout);
+    assert!(said.contains("choose --from") && !said.contains("mdadm"), "{said}");
+    let refused = run("choose --from files --do=mdadm");
+    let why = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{why}");
+    assert!(why.contains("a.img: a file") && why.contains("losetup"), "{why}");
+    assert!(!text(&refused.stdout).contains("wipefs"), "{}", text(&refused.stdout));
+
+    let trials = folder.path().join("files/trials.jsonl");
+    let all = fs::read_to_string(&trials).unwrap();
+    let first = all.split_inclusive('\n').next().unwrap();
+    fs::write(&trials, first).unwrap();
+    let begun = run("choose --from files -q");
+    let why = text(&begun.stderr);
+    assert_eq!(begun.status.code(), Some(2), "{why}");
+    assert!(why.contains("and 1 of ") && why.contains("raidloom run --resume files"), "{why}");
+    assert_eq!(why.lines().count(), 1, "{why}");
+}
+
 /// "No kernel for guests (the row says so, nothing else changes)": what is known without one is
 /// answered, and that its speed is not.
 #[test]

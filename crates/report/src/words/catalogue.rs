@@ -653,13 +653,13 @@ words::catalogue! {
     CHOICE_CHUNK_LABEL: "chunk", "チャンク";
     CHOICE_DEGRADED: "this work runs at {ratio} of its speed", "この用途の速さは {ratio} になる";
     CHOICE_DEGRADED_LABEL: "a drive missing", "1 台欠けると";
-    CHOICE_REBUILD: "{time} idle, up to {busy} beside work (modelled); data lost in 1 of {chance}, at worst 1 of {busy_chance} ({rate} % of drives a year)", "単独で {time}、用途と並行で最長 {busy}(モデル)。データ損失は {chance} 回に 1 回、最悪 {busy_chance} 回に 1 回(年 {rate} %)";
-    CHOICE_REBUILD_BESIDE: "{time} idle, up to {busy} beside this work (then at {ratio}); data lost in 1 of {chance}, at worst 1 of {busy_chance} ({rate} % of drives a year)", "単独で {time}、この用途と並行で最長 {busy}(速さは {ratio})。データ損失は {chance} 回に 1 回、最悪 {busy_chance} 回に 1 回(年 {rate} %)";
-    CHOICE_BITMAP: "this work runs at {ratio} with it, writing all over the drives", "書き込みが全体に散れば、この用途の速さは {ratio} になる";
+    CHOICE_REBUILD: "{time} idle, up to {busy} beside work (modelled); data lost in 1 of {chance}, at worst 1 of {busy_chance} ({rate} % a year)", "単独で {time}、用途と並行で最長 {busy}(モデル)。データ損失は {chance} 回に 1 回、最悪 {busy_chance} 回に 1 回(年 {rate} %)";
+    CHOICE_REBUILD_BESIDE: "{time} idle, up to {busy} beside this work (then at {ratio}); data lost in 1 of {chance}, at worst 1 of {busy_chance} ({rate} % a year)", "単独で {time}、この用途と並行で最長 {busy}(速さは {ratio})。データ損失は {chance} 回に 1 回、最悪 {busy_chance} 回に 1 回(年 {rate} %)";
+    CHOICE_BITMAP: "this work runs at {ratio} with it, writing everywhere", "書き込みが全体に散れば、この用途の速さは {ratio} になる";
     CHOICE_BITMAP_LABEL: "its bitmap", "ビットマップ";
     CHOICE_REBUILD_LABEL: "rebuild", "再構築";
-    CHOICE_POWER_CUTS: "nothing acknowledged lost in {cuts} cuts of modelled drives (at most {percent} %)", "完了を通知した書き込みの消失は {cuts} 回中なし(モデル、最大 {percent} %)";
-    CHOICE_POWER_LOST: "acknowledged writes lost in {lost} of {cuts} cuts of modelled drives (at most {percent} %)", "完了を通知した書き込みの消失は {cuts} 回中 {lost} 回(モデル、最大 {percent} %)";
+    CHOICE_POWER_CUTS: "nothing acknowledged lost in {cuts} modelled cuts (≤ {percent} %)", "完了済みの書き込みの消失は {cuts} 回中なし(モデル、最大 {percent} %)";
+    CHOICE_POWER_LOST: "acknowledged writes lost in {lost} of {cuts} modelled cuts (≤ {percent} %)", "完了済みの書き込みの消失は {cuts} 回中 {lost} 回(モデル、最大 {percent} %)";
     CHOICE_POWER_LABEL: "power cut, {name}", "電源断({name})";
     CHOICE_LOST_LABEL: "without", "除外";
     CHOICE_LOST: "{names}: died while it was measured; all of this is of the others", "{names}: 測定中に故障。ここに示すのは残りのドライブについて";
@@ -667,15 +667,16 @@ words::catalogue! {
     CHOICE_LEFT_OUT: "{count} of {size} left out: every drive would count as that small", "{size} の {count} 台は使わない(全ドライブがその大きさになるため)";
     CHOICE_SMALLEST_COUNTS: "{size} of each drive are used: the smallest counts", "各ドライブのうち {size} だけを使う(最小のドライブに合わせる)";
     CHOICE_HOW_SURE: "how sure", "確かさ";
-    CHOICE_MODEL_ERROR: "95 % of such models were off by {factor} times at most ({cases} published cases): smaller differences only measuring tells", "この種のモデルの 95 % は誤差が {factor} 倍以内(公表された {cases} 例)。それより小さな差は測定しないと分からない";
-    CHOICE_MODEL_NEAREST: "95 % of models of the nearest published arrays were off by {factor} times at most: smaller differences only measuring tells", "最も近い公表アレイのモデルの 95 % は誤差が {factor} 倍以内。それより小さな差は測定しないと分からない";
-    CHOICE_DRAWN: "; of {sets} drawn sets of parameters {ahead} have {name} ahead, {low} to {high}", "。パラメーターを範囲内で {sets} 組引くと {ahead} 組で {name} が上回る({low}～{high})";
+    CHOICE_MODEL_ERROR: "95 % of such models were off by {factor} times at most ({cases} published cases): below that only measuring tells", "この種のモデルの 95 % は誤差が {factor} 倍以内(公表された {cases} 例)。それより小さな差は測定しないと分からない";
+    CHOICE_MODEL_NEAREST: "95 % of models of the nearest published arrays were off by {factor} times at most: below that only measuring tells", "最も近い公表アレイのモデルの 95 % は誤差が {factor} 倍以内。それより小さな差は測定しないと分からない";
+    CHOICE_DRAWN: "; {name} is ahead in {ahead} of {sets} drawn parameter sets, {low} to {high}", "。パラメーターを範囲内で {sets} 組引くと {ahead} 組で {name} が上回る({low}～{high})";
     CHOICE_SAME_TRIALS: "picked by the trials that it is compared by, which flatters it: measured again, others may come nearer", "選択と比較に同じ測定を使うため、選んだ構成がやや有利に見える。再測定では差が縮むことがある";
     CHOICE_MODEL_UNKNOWN: "no such model was held against a published figure", "この種のモデルを公表値と比べた例はない";
     CHOICE_NOT_KNOWN: "not known", "不明な点";
     CHOICE_OPEN_OWN: "these drives themselves (--measure runs all on them and erases them)", "ドライブ自体の速さ(--measure で測定、全データを消去)";
     CHOICE_OPEN_MODELLED: "drives of your own (name them, --measure)", "手持ちのドライブの速さ(指定し --measure で測定)";
     CHOICE_OPEN_FILES: "drives that are apart: files of one folder share theirs", "別々のドライブでの速さ(1 つのフォルダーのファイルは同じドライブにある)";
+    CHOICE_OPEN_DEGRADED: "speed with a drive missing", "1 台欠けたときのこの用途の速さ";
     CHOICE_OPEN_REBUILD: "speed in a rebuild", "再構築中のこの用途の速さ";
     CHOICE_OPEN_BITMAP: "what its write-intent bitmap costs", "書き込み意図ビットマップの影響";
     CHOICE_OPEN_COMPUTING: "what computing takes (none in a guest)", "計算にかかる時間(ゲストでは 0)";
@@ -701,6 +702,7 @@ words::catalogue! {
         "2 つの測定は交互に行われていないため、その間のマシンの変化と構成の差を区別できません";
     LESS_THAN_ONE_PERCENT: "less than 1 %", "1 % 未満";
     CHOICE_OR: "or", "または";
+    CHOICE_MORE: "more", "詳細";
     CHOICE_DO: "do it", "作成";
     PNG_NO_FONT: "there is no font on this machine to draw a PNG with: install one (on Debian fonts-dejavu-core), or write the card as .svg",
         "このマシンには PNG を描くフォントがありません。インストールするか(Debian では fonts-dejavu-core)、カードを .svg で出力してください";

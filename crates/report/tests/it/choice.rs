@@ -1,6 +1,6 @@
 //! The answer of `choose`: at most twenty lines of eighty columns, in every language.
 
-use report::{Style, choice_text};
+use report::{Style, choice_page, choice_text};
 use results::ModelError;
 use results::choice::{
     Bounds, Choice, Condition, Contrast, DrawnSets, DriveGroup, Figures, Layout, PowerCuts,
@@ -98,7 +98,65 @@ fn choice() -> Choice {
 
 fn text(choice: &Choice, language: Language) -> String {
     let style = Style { color: false, width: 80 };
-    in_language(language, || choice_text(choice, style).to_string())
+    in_language(language, || choice_text(choice, &[], style).text.to_string())
+}
+
+/// The lines, each without the columns before its words.
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What speaks against the pick is left out last, in every language; what is said beside the layout
+/// stands before the commands and counts among the lines.
+#[test]
+fn what_is_left_out_is_what_is_least_worth_and_is_said() {
+    let drawn = |ahead| DrawnSets {
+        sets: 20,
+        ahead,
+        ratios: Bounds { low: 0.99, high: 1.12 },
+        factor: 1.14,
+    };
+    let style = Style { color: false, width: 80 };
+    let beside: Vec<(String, String)> = [("a cache", "64MiB"), ("", "in"), ("may change it", "x")]
+        .map(|(label, text)| (label.to_owned(), format!("{text} {}", "words ".repeat(11))))
+        .into();
+    for language in Language::ALL {
+        let mut choice = choice();
+        let said = |choice: &Choice| {
+            let made = in_language(language, || choice_text(choice, &beside, style));
+            assert!(made.text.lines().count() <= 19 && made.is_shortened, "{made:?}");
+            in_one_line(&made.text)
+        };
+        for (ahead, is_told) in [(16, true), (4, false)] {
+            choice.rivals[0].drawn = Some(drawn(ahead));
+            let text = said(&choice);
+            let sets = match language {
+                Language::English => format!("is ahead in {ahead} of 20 drawn"),
+                Language::Japanese => format!("20 組引くと {ahead} 組で"),
+            };
+            assert_eq!(text.contains(&sets), is_told, "{text}");
+            assert!(text.contains("RAID 10 f2"), "{text}");
+        }
+        // Short of room, the rivals that are further behind go before what is said beside it.
+        choice.rivals[0].drawn = None;
+        choice.same_chunks = None;
+        choice.degraded = None;
+        let text = said(&choice);
+        let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what}: {text}"));
+        assert!(place("a cache 64MiB") < place("raidloom array create"), "{text}");
+        assert!(!text.contains("RAID 5") || text.contains("may change it"), "{text}");
+        let page =
+            |is_shortened| in_language(language, || choice_page("run/report.html", is_shortened));
+        assert_eq!(page(false), "  run/report.html");
+        assert!(page(true).ends_with(" run/report.html") && page(true).len() > page(false).len());
+    }
+    // Where all is told nothing is.
+    let mut short = choice();
+    short.rivals.truncate(1);
+    assert!(!choice_text(&short, &[], style).is_shortened);
+    short.md_commands.clear();
+    let text = text(&short, Language::English);
+    assert!(text.ends_with("raidloom array create tank --level 10\n"), "{text}");
 }
 
 #[test]
@@ -142,23 +200,21 @@ fn an_answer_is_nineteen_lines_of_eighty_columns_at_most() {
     // Whatever is left out for room, this is not.
     assert!(text(&stripe, Language::English).contains("survives no drive: one that dies takes"));
     assert!(text(&uneven, Language::English).contains("1 of 500 GB left out"));
-    let in_one_line = |choice: &Choice| {
-        text(choice, Language::English).split_whitespace().collect::<Vec<_>>().join(" ")
-    };
+    let in_english = |choice: &Choice| in_one_line(&text(choice, Language::English));
     // Drives of one kind are one kind, whatever their sizes.
     let mut sizes = choice();
     let group = sizes.drives[0].clone();
     sizes.drives = (2..6)
         .map(|size| DriveGroup { count: 1, size_bytes: size * TERABYTE, ..group.clone() })
         .collect();
-    assert!(in_one_line(&sizes).contains("on 4 x Example NAS 8 TB against"), "{sizes:?}");
-    let words = in_one_line(&beside);
+    assert!(in_english(&sizes).contains("on 4 x Example NAS 8 TB against"), "{sizes:?}");
+    let words = in_english(&beside);
     assert!(words.contains("14 h idle, up to 90 days beside this work (then at 0.6×)"), "{words}");
     assert!(words.contains("1 of 42,000, at worst 1 of 270 (1.5 %"), "{words}");
     assert!(words.contains("its bitmap this work runs at 0.4× with it"), "{words}");
     assert!(!words.contains("speed in a rebuild") && !words.contains("bitmap costs"), "{words}");
-    let words = text(&drawn, Language::English).split_whitespace().collect::<Vec<_>>().join(" ");
-    let said = "of 20 drawn sets of parameters 3 have RAID 10 f2 ahead, 0.9× to 1.1×";
+    let words = in_english(&drawn);
+    let said = "RAID 10 f2 is ahead in 3 of 20 drawn parameter sets, 0.9× to 1.1×";
     assert!(words.contains(said), "{words}");
 }
 
