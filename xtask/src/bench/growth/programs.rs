@@ -108,8 +108,8 @@ pub(super) fn cache(bench: &Bench) -> Result<Series, String> {
         of: "MiB of blocks",
         measure: "MiB of memory besides the blocks",
         exponent: "exponent of memory in blocks",
-        aim: Aim::AtMost(64.0),
-        points: [256, 1024, 4096].into_iter().map(cost).collect::<Result<_, String>>()?,
+        aim: Aim::AtMost(256.0),
+        points: [1024, 4096, 16_384].into_iter().map(cost).collect::<Result<_, String>>()?,
     })
 }
 
