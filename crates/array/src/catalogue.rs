@@ -30,10 +30,10 @@ words::catalogue! {
         "。同じ場所で進むため、移動中のものは mdadm のバックアップファイルにしか完全に残っていないかもしれません";
     SHARED_BY_HOSTS: "several hosts may share the array (feature_map)",
         "複数のホストがアレイを共有しているかもしれません(feature_map)";
-    DIRTY_DEGRADED: "the array was being written (resync_offset {offset}) and has {missing} of {count} members \
-        missing: what the missing ones held next to those writes may be wrong",
-        "書き込み中でした(resync_offset {offset})。メンバー {count} 個のうち {missing} 個がなく、\
-        書き込みの隣にあった欠けたデータは正しくないかもしれません";
+    DIRTY_DEGRADED: "the array was being written (resync_offset {offset}) and lacks {missing} of {count} members \
+        ({roles}): what those held next to those writes may be wrong",
+        "書き込み中でした(resync_offset {offset})。メンバー {count} 個のうち {missing} 個が使えず({roles})、\
+        書き込みの隣にあったそのデータは正しくないかもしれません";
     MEMBER_BEHIND: "{events}: what it holds may be older than the rest: look at it with --read-only first",
         "{events}。ほかより古いかもしれません。先に --read-only で確認してください";
     FIELDS_DIFFER: "{field} is {own}, that of {newest} {other}", "{field} が {own} で、{newest} では {other} です";

@@ -143,6 +143,8 @@ words::catalogue! {
         "{why}。アレイはこれなしで動作し、これには書き込みません。`raidloom array add` で戻すと、ビットマップが示す不足分を書き込みます";
     STALE_ANEW: "{why}. The array goes on without it, and nothing is written to it: `raidloom array add` gives it its place back and writes all of it anew from the others",
         "{why}。アレイはこれなしで動作し、これには書き込みません。`raidloom array add` で戻すと、ほかのメンバーから全体を書き直します";
+    STALE_IS_NAMED: "{stale}. Where another device has its place now, name that one: `raidloom array assemble --scan [FOLDER]` shows which members are up to date. With what is named here, {refusal}",
+        "{stale}。別のデバイスが代わりになっている場合は、そちらを指定してください(最新のメンバーは `raidloom array assemble --scan [FOLDER]` で確認)。この指定では、{refusal}";
     NO_PASSPHRASE_FILE: "say which file holds the passphrase: luks(passphrase_file=FILE, DEVICE)",
         "パスフレーズのファイルを指定してください: luks(passphrase_file=FILE, DEVICE)";
     PASSPHRASE_FILE_EMPTY: "it is empty; a passphrase is needed", "空です。パスフレーズが必要です";

@@ -213,7 +213,8 @@ pub(crate) fn run(
         freedom,
         ..StartOptions::default()
     };
-    let running = start(&assembly, &devices, &options, reactor)?;
+    let running = start(&assembly, &devices, &options, reactor)
+        .map_err(|error| with_stale(error, &assembly, &stale))?;
     running.claim(reactor)?;
     let mut notes = running.assembly().notes.clone();
     if !read_only && assembly.level.is_redundant() {
@@ -279,17 +280,31 @@ struct SeatedStale {
 }
 
 impl SeatedStale {
-    fn note(&self, assembly: &Assembly) -> Text {
+    fn why(&self, assembly: &Assembly) -> Text {
         let left_out =
             assembly.left_out.iter().find(|left_out| left_out.candidate == self.candidate);
         let stale = || messages::MEMBER_IS_STALE.into();
-        let why = left_out.map_or_else(stale, |left_out| left_out.reason.clone());
+        left_out.map_or_else(stale, |left_out| left_out.reason.clone())
+    }
+
+    fn note(&self, assembly: &Assembly) -> Text {
         let said = match self.by_bitmap {
             true => messages::STALE_BY_BITMAP,
             false => messages::STALE_ANEW,
         };
-        statement!(said, why = why)
+        statement!(said, why = self.why(assembly))
     }
+}
+
+/// A refusal to start comes after the stale members that the text names: force is no way out where
+/// it should have named the device that has the place now.
+fn with_stale(error: Error, assembly: &Assembly, stale: &[SeatedStale]) -> Error {
+    if error.kind() != ErrorKind::Refused || stale.is_empty() {
+        return error;
+    }
+    let stale = Text::joined(stale.iter().map(|stale| stale.why(assembly)), "; ");
+    let refusal = error.text();
+    error.retold(statement!(messages::STALE_IS_NAMED, stale = stale, refusal = refusal))
 }
 
 /// Stale members that the text has in their own places. One that was in use without the others has

@@ -675,16 +675,20 @@ impl<'a> Sorting<'a> {
         let master = self.master();
         let name = &self.candidates[self.newest].name;
         let mut doubts = self.doubts.clone();
-        let degraded = self.slots.iter().filter(|slot| slot.present().is_none()).count();
+        let lacking = lacking(&self.slots);
         let closes_write_hole = master.level == Level::Raid5 && master.features.has_ppl();
         if master.level.parity_count() > 0
-            && degraded > 0
+            && !lacking.is_empty()
             && !master.is_clean()
             && !closes_write_hole
         {
-            let (said, offset) = (catalogue::DIRTY_DEGRADED, master.resync_offset_sectors);
-            let count = master.raid_disks;
-            let text = statement!(said, offset = offset, missing = degraded, count = count);
+            let text = statement!(
+                catalogue::DIRTY_DEGRADED,
+                offset = master.resync_offset_sectors,
+                missing = lacking.len(),
+                count = master.raid_disks,
+                roles = self.describe_lacking(&lacking)
+            );
             doubts.push(text.at(name));
         }
         doubts
@@ -693,30 +697,28 @@ impl<'a> Sorting<'a> {
     /// Why the places taken of the first so many are not enough, if so.
     fn missing_too_many(&self, disks: usize, layout: Layout) -> Option<Text> {
         let (master, slots) = (self.master(), &self.slots[..disks]);
-        let missing: Vec<usize> =
-            (0..slots.len()).filter(|&role| slots[role].present().is_none()).collect();
         let enough =
             is_whole(master.level, layout, disks, |place| slots[place].present().is_some());
         if enough {
             return None;
         }
-        let roles = Text::joined(self.describe_all_missing(&missing), ", ");
+        let roles = self.describe_lacking(&lacking(slots));
         Some(statement!(catalogue::TOO_FEW_MEMBERS, level = master.level, roles = roles))
     }
 
     /// Of each role why it is not there; roles that follow each other, of which no member was seen,
     /// are one.
-    fn describe_all_missing(&self, missing: &[usize]) -> Vec<Text> {
+    fn describe_lacking(&self, lacking: &[usize]) -> Text {
         let is_unseen = |role: usize| matches!(self.slots[role], Slot::Missing);
-        missing
+        let runs = lacking
             .chunk_by(|&one, &next| next == one + 1 && is_unseen(one) && is_unseen(next))
             .map(|run| match run {
                 [first, _, .., last] => {
                     statement!(catalogue::ROLES_MISSING, first = *first, last = *last)
                 }
                 _ => Text::joined(run.iter().map(|&role| self.describe_missing(role)), ", "),
-            })
-            .collect()
+            });
+        Text::joined(runs, ", ")
     }
 
     fn describe_missing(&self, role: usize) -> Text {
@@ -732,6 +734,11 @@ impl<'a> Sorting<'a> {
             _ => statement!(catalogue::ROLE_MISSING, role = role),
         }
     }
+}
+
+/// The places that have no member that holds all of its data.
+fn lacking(slots: &[Slot]) -> Vec<usize> {
+    (0..slots.len()).filter(|&role| slots[role].present().is_none()).collect()
 }
 
 fn used(slot: &Slot) -> Option<usize> {

@@ -336,8 +336,24 @@ const WRONG_MEMBERS: &[WrongMember] = &[
             });
         },
         "raid5(metadata=1.2, {0}, missing, {2})",
-        "only with --force: file:m0?direct=no: the array was being written (resync_offset 0) \
-        and has 1 of 3 members missing",
+        "the array tank is not started: only with --force: file:m0?direct=no: the array was being \
+        written (resync_offset 0) and lacks 1 of 3 members (member 1 is missing)",
+    ),
+    (
+        // Another device has its place: force would start without it.
+        |members| {
+            (0..2).for_each(|member| {
+                members.edit(member, |superblock| {
+                    superblock.events = 9;
+                    superblock.resync_offset_sectors = 0;
+                });
+            });
+        },
+        IN_ORDER,
+        "m2?direct=no: is stale: its events are 0, those of file:m0?direct=no 9; it has to be \
+        brought up to date before it counts again. Where another device has its place now, name \
+        that one: `raidloom array assemble --scan [FOLDER]` shows which members are up to date. \
+        With what is named here, the array tank is not started: only with --force: ",
     ),
 ];
 
