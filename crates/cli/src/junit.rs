@@ -66,6 +66,8 @@ mod tests {
         assert!(text.contains("tests=\"2\" failures=\"1\""), "{text}");
         assert!(text.contains("name=\"the hunt\"><failure message=\"grade D: "), "{text}");
         assert!(text.contains("<system-out>grade A: nothing acknowledged lost (1 pulls"), "{text}");
+        let bounds = ["(1 pulls, below 95.00 %)", "(1 pulls, at most 100.00 %)"];
+        assert!(bounds.iter().all(|bound| text.contains(bound)), "{text}");
         assert!(text.contains("classname=\"raid1(&quot;a&quot;, &lt;b&gt;)\""), "{text}");
     }
 }

@@ -279,6 +279,8 @@ words::catalogue! {
     PULL_COPIES_LOST: "{promises}, at most {time} of copies lost", "{promises}、コピーの喪失は最大 {time} 分";
     PULL_GRADE: "grade {grade}: {found} ({pulls} pulls, below {percent} %)",
         "グレード {grade}: {found}({pulls} 回、{percent} % 未満)";
+    PULL_GRADE_WITH_LOSSES: "grade {grade}: {found} ({pulls} pulls, at most {percent} %)",
+        "グレード {grade}: {found}({pulls} 回、最大 {percent} %)";
 
     // array status.
     NOTHING_RUNS: "nothing runs", "動作中のものはありません";

@@ -297,13 +297,18 @@ pub(crate) fn headline(card: &ScoreCard) -> String {
         0.0 => promises,
         max => say!(PULL_COPIES_LOST, promises = promises, time = time(max)),
     };
-    say!(
-        PULL_GRADE,
-        grade = card.grade,
-        found = found,
-        pulls = card.pulls,
-        percent = format_args!("{:.2}", card.promise_broken.at_most_percent),
-    )
+    let (grade, pulls) = (card.grade, card.pulls);
+    let percent = format!("{:.2}", card.promise_broken.at_most_percent);
+    match card.promise_broken.count {
+        0 => say!(PULL_GRADE, grade = grade, found = found, pulls = pulls, percent = percent),
+        _ => say!(
+            PULL_GRADE_WITH_LOSSES,
+            grade = grade,
+            found = found,
+            pulls = pulls,
+            percent = percent
+        ),
+    }
 }
 
 /// What nobody promises, which only built-in works look at, as far as the work can lose it.
