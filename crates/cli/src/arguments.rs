@@ -41,8 +41,8 @@ Examples:
 
 Exit codes:
   0 done   1 failed while running   2 usage or plan error   4 device or file refused
-  3 done, but a --fail-if limit was passed   5 finished, but results are not valid
-  130 interrupted (the message says how to go on)
+  3 done, but a --fail-if limit was passed, or a pull found a broken promise
+  5 finished, but results are not valid   130 interrupted (the message says how to go on)
 
 Below these verbs:
   run      plan (check and show one), watch (how far a run is), merge (join its shards)

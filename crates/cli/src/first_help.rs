@@ -126,8 +126,8 @@ const LONG_END: &str = "\
 
 終了コード:
   0 完了   1 実行中の失敗   2 使い方かプランの誤り   4 デバイスかファイルを拒否
-  3 完了、ただし --fail-if の限度を超過   5 終了、ただし有効な結果なし
-  130 中断(続け方はメッセージに表示)
+  3 完了、ただし --fail-if の限度を超過、または pull で約束の破れを検出
+  5 終了、ただし有効な結果なし   130 中断(続け方はメッセージに表示)
 
 下位のコマンド:
   run      plan(プランの確認と表示)、watch(進み具合)、merge(シャードの結合)
@@ -138,6 +138,9 @@ const LONG_END: &str = "\
   guest    モデルのドライブ上の Linux(カーネルの作成、コマンドの実行)
   man      マニュアルページ、シェルの補完
 
+スタック記法はデバイスを組み合わせます: layer(option=value, device, ...)。末端は file:PATH、
+ram:SIZE、null:SIZE、model:NAME などで、パスだけならファイルかブロックデバイスです。
+
 各コマンドのオプションは raidloom コマンド --help で表示します。";
 
 /// The command with the first help in Japanese.
@@ -145,12 +148,25 @@ pub(crate) fn in_japanese(command: Command) -> Command {
     let command = OPTIONS
         .into_iter()
         .fold(command, |command, (option, help)| command.mut_arg(option, |it| it.help(help)));
-    let command = below(command, "");
-    command
+    let version = Arg::new("version").short('V').long("version").action(ArgAction::Version);
+    let mut command = below(command, "")
         .about("自分の用途に最も速く安全なディスク構成を見つけ、動かします")
+        .disable_version_flag(true)
+        .arg(version.help("バージョンを表示します"))
         .help_template(TEMPLATE)
         .after_help(SHORT_END)
-        .after_long_help(LONG_END)
+        .after_long_help(LONG_END);
+    // The verb `help` is clap's own, and is there only once all is built.
+    command.build();
+    with_help_verb(command)
+}
+
+/// What the verb `help` does, on each level that has it.
+fn with_help_verb(command: Command) -> Command {
+    command.mut_subcommands(|verb| match verb.get_name() {
+        "help" => verb.about("この説明か、指定したコマンドの説明を表示します"),
+        _ => with_help_verb(verb),
+    })
 }
 
 /// The same of each verb below a command.
@@ -216,6 +232,9 @@ mod tests {
         assert!(!text.contains("Commands:") && !text.contains("Usage:"), "{text}");
         let long = command.render_long_help().to_string();
         assert!(long.contains("raidloom choose") && long.contains("130"), "{long}");
+        assert!(long.contains("スタック記法") && long.contains("pull で約束"), "{long}");
+        // What clap says by itself.
+        assert!(!text.contains("Print") && !long.contains("Print"), "{long}");
     }
 
     /// Each verb below says in Japanese what it does, under headings in Japanese.
@@ -247,6 +266,7 @@ mod tests {
                     assert!(!text.contains(&format!("\n{heading}:")), "{path}: {heading}: {text}");
                 }
                 assert!(text.contains("使い方: raidloom"), "{path}: {text}");
+                assert!(!text.contains("Print this message"), "{path}: {text}");
             }
             look(verb, &path, seen);
             seen.push(path);
