@@ -116,6 +116,7 @@ words::catalogue! {
     VERSION_4_TO_6: "4, 5 or 6", "4、5、6 のいずれか";
     VERSION_4_ALONE: "4, the only one that works without cluster or newer kernel",
         "4(クラスターや新しいカーネルなしで使える唯一のもの)";
+    VERSIONS_KNOWN: "0.90, 1.0, 1.1 or 1.2", "0.90、1.0、1.1、1.2";
     VERSION_0: "0.90, or 0.91 in a reshape", "0.90、リシェイプ中は 0.91";
     POWER_OF_TWO: "a power of two, at least {least}", "{least} 以上の 2 の累乗";
     EVENTS_OF_SUPERBLOCK: "the superblock's, {events}, or one more", "スーパーブロックの {events} か、それに 1 を足したもの";

@@ -94,5 +94,5 @@ pub(crate) fn show(output: &Output, arguments: &HistoryArguments) -> Result<(), 
     }
     let rows: Vec<Vec<String>> =
         series.iter().map(|one| report::history_row(one).to_vec()).collect();
-    output.result(&table(&report::HISTORY_HEAD, &rows, &[3, 4, 5]))
+    output.result(&table(&report::history_head(), &rows, &[3, 4, 5]))
 }

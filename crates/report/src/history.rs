@@ -8,6 +8,7 @@ use results::statistics::STEP_VALUES_MIN;
 use crate::measure::{Face, fitted};
 use crate::numbers::{self, Unit};
 use crate::svg::{Decades, px};
+use crate::words::say;
 
 const WIDTH: f64 = 760.0;
 const PANEL: f64 = 132.0;
@@ -23,8 +24,18 @@ const STYLE: &str = "svg { background: #fff; font: 11px sans-serif } text { fill
     { fill: #5cb8ee } .change { stroke: #f0a54a } .told { fill: #f0a54a } }";
 
 /// The heads of the cells of [`history_row`]; those at 3, 4 and 5 are numbers.
-pub const HISTORY_HEAD: [&str; 7] =
-    ["workload", "configuration", "metric", "runs", "first", "last", "change"];
+#[must_use]
+pub fn history_head() -> [String; 7] {
+    [
+        say!(WORKLOAD),
+        say!(CONFIGURATION),
+        say!(HISTORY_METRIC),
+        say!(HISTORY_RUNS),
+        say!(HISTORY_FIRST),
+        say!(HISTORY_LAST),
+        say!(HISTORY_CHANGE),
+    ]
+}
 
 /// A series in words: the medians of its first and last run in units, and where it changed.
 #[must_use]
@@ -40,16 +51,16 @@ pub fn history_row(series: &Series) -> [String; 7] {
         )
     };
     let change = match &series.change {
-        Some(change) => format!(
-            "{:+.1} % from {} on (p = {:.3})",
-            (change.ratio - 1.0) * 100.0,
-            series.points[change.from].run,
-            change.p
+        Some(change) => say!(
+            CHANGED_FROM,
+            percent = format_args!("{:+.1}", (change.ratio - 1.0) * 100.0),
+            run = series.points[change.from].run,
+            p = format_args!("{:.3}", change.p),
         ),
         None if series.points.len() < STEP_VALUES_MIN => {
-            format!("too few runs to tell: {STEP_VALUES_MIN} are needed")
+            say!(TOO_FEW_RUNS, needed = STEP_VALUES_MIN)
         }
-        None => "none that is sure".to_owned(),
+        None => say!(NO_SURE_CHANGE),
     };
     [
         numbers::workload(&series.workload),
@@ -70,13 +81,13 @@ fn named(series: &Series) -> String {
         .iter()
         .take(CONDITIONS_SHOWN)
         .map(|one| match one.second.as_str() {
-            "" => format!("no {}", one.name),
+            "" => say!(WITHOUT_CONDITION, name = one.name),
             value => format!("{} {value}", one.name),
         })
         .collect();
     let rest = series.differing.len() - others.len();
     if rest > 0 {
-        others.push(format!("{rest} more"));
+        others.push(say!(MORE_NAMES, count = rest));
     }
     if others.is_empty() {
         configuration
@@ -96,7 +107,7 @@ pub fn history_svg(series: &[Series]) -> String {
     let svg = html! {
         svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox=(format!("0 0 {WIDTH} {height}"))
             width=(WIDTH) height=(height) {
-            title { "A figure over many runs" }
+            title { (say!(FIGURE_OVER_RUNS)) }
             style { (PreEscaped(STYLE)) }
             @for (place, one) in series.iter().enumerate() { (panel(one, PANEL * place as f64)) }
         }

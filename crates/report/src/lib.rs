@@ -54,7 +54,7 @@ pub use comparison::comparison_note;
 pub use csv::csv;
 pub use doubts::{doubt_legend, doubt_sentence, silence_name};
 pub use first_screen::answer;
-pub use history::{HISTORY_HEAD, history_row, history_svg};
+pub use history::{history_head, history_row, history_svg};
 pub use html::html;
 pub use json::json;
 pub use markdown::markdown;

@@ -163,6 +163,8 @@ words::catalogue! {
     // What happens to an array that runs.
     ANSWERS_AGAIN: "it answers again", "再び応答しています";
     DEVICE_HAS_FAILED: "{name} has failed{cause}", "{name} が故障しました{cause}";
+    NUMBERED_HAS_FAILED: "member {member} ({device}) has failed{cause}",
+        "メンバー {member}({device})が故障しました{cause}";
     SPARE_ASSIGNED: "the spare {name} takes the place of member {member}", "スペア {name} がメンバー {member} の代わりになります";
     WORK_BEGAN: "the {work} has begun", "{work}を開始しました";
     WORK_DONE: "the {work} is done", "{work}が完了しました";

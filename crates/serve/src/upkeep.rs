@@ -324,8 +324,21 @@ impl CacheEntry {
 
 /// What is told of a device that has failed.
 pub(crate) fn has_failed(name: &str, cause: Option<&Text>) -> Text {
-    let cause = cause.map_or_else(Text::default, |cause| Text::from(": ").and(cause));
-    statement!(catalogue::DEVICE_HAS_FAILED, name = name, cause = cause)
+    statement!(catalogue::DEVICE_HAS_FAILED, name = name, cause = after_colon(cause))
+}
+
+/// The same of an array's member, which has a number beside its name.
+fn member_has_failed(member: usize, name: &str, cause: Option<&Text>) -> Text {
+    statement!(
+        catalogue::NUMBERED_HAS_FAILED,
+        member = member,
+        device = device_text(name),
+        cause = after_colon(cause)
+    )
+}
+
+fn after_colon(cause: Option<&Text>) -> Text {
+    cause.map_or_else(Text::default, |cause| Text::from(": ").and(cause))
 }
 
 impl ArrayUpkeep {
@@ -337,10 +350,12 @@ impl ArrayUpkeep {
             return Vec::new();
         }
         let failed = control.snapshot().faulty();
-        let is_new = |(name, _): &&(String, Option<Text>)| !self.failed.contains(name);
-        let line = |(name, cause): &(String, Option<Text>)| has_failed(name, cause.as_ref());
-        let news = failed.iter().filter(is_new).map(line).collect();
-        self.failed = failed.into_iter().map(|(name, _)| name).collect();
+        let news = failed
+            .iter()
+            .filter(|(_, name, _)| !self.failed.contains(name))
+            .map(|(slot, name, cause)| member_has_failed(*slot, name, cause.as_ref()))
+            .collect();
+        self.failed = failed.into_iter().map(|(_, name, _)| name).collect();
         news
     }
 

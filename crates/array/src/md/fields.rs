@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use words::{Text, statement};
+use words::{Message, Text, statement};
 
 use crate::catalogue;
 
@@ -28,7 +28,7 @@ impl Version {
     /// Every version, in the order in which they are looked for.
     pub const ALL: [Version; 4] = [Version::V1_2, Version::V1_1, Version::V1_0, Version::V0_90];
     /// The same in words, for messages when none was found.
-    pub const ALL_TEXT: &'static str = "0.90, 1.0, 1.1 or 1.2";
+    pub const ALL_TEXT: Message = catalogue::VERSIONS_KNOWN;
 
     /// Where the superblock of a member of this size lies, in sectors of 512 bytes; `None` when the
     /// member is too small for one.

@@ -67,13 +67,13 @@ impl Snapshot {
         self.chosen(|state| matches!(state, MemberState::Recovering { .. }))
     }
 
-    /// The names of the faulty members in messages, each with the cause where it was not failed on
-    /// request.
+    /// The slots and names of the faulty members in messages, each with the cause where it was not
+    /// failed on request.
     #[must_use]
-    pub fn faulty(&self) -> Vec<(String, Option<Text>)> {
+    pub fn faulty(&self) -> Vec<(usize, String, Option<Text>)> {
         let faulty =
             (0..self.members.len()).filter(|&slot| self.members[slot] == MemberState::Faulty);
-        faulty.map(|slot| (self.names[slot].clone(), self.causes[slot].clone())).collect()
+        faulty.map(|slot| (slot, self.names[slot].clone(), self.causes[slot].clone())).collect()
     }
 
     fn chosen(&self, choose: impl Fn(MemberState) -> bool) -> MemberSet {

@@ -7,7 +7,7 @@ use mdtools::{ExaminedPath, FoundSuperblock, MemberSource};
 use serde_json::{Map, Value, json};
 use words::Text;
 
-use crate::catalogue;
+use crate::catalogue::{self, say};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -225,10 +225,12 @@ fn examined_text(examined: &ExaminedPath) -> String {
     let mut text = Lines::new();
     add!(text, "{}:", examined.source);
     if examined.found.is_empty() && examined.damaged.is_empty() {
-        add!(text, "  no md superblock");
+        add!(text, "  {}", say!(NO_SUPERBLOCK_HERE));
     }
     for (version, problem) in &examined.damaged {
-        add!(text, "{:>16} : of version {version}: {problem}", "DAMAGED");
+        let problem = Text::from(problem);
+        let damage = say!(DAMAGE_OF_VERSION, version = version, problem = problem);
+        add!(text, "{:>16} : {damage}", "DAMAGED");
     }
     for found in &examined.found {
         for (_, name, value, _) in fields(found) {

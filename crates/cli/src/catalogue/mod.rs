@@ -527,6 +527,8 @@ words::catalogue! {
 
     // What verbs refuse.
     OVERLAY_FOLDER: "it is no folder", "フォルダーではありません";
+    NO_SUPERBLOCK_HERE: "no md superblock", "md スーパーブロックはありません";
+    DAMAGE_OF_VERSION: "of version {version}: {problem}", "バージョン {version}: {problem}";
     NO_MD_SUPERBLOCK: "no md superblock of version {version} on it; {hint}",
         "{version} の md スーパーブロックがありません。{hint}";
     DIFFERENT_ARRAYS: "{arrays} are of different arrays; --scan shows both",

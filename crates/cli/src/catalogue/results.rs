@@ -492,6 +492,17 @@ words::catalogue! {
         "ドライブ {drive}: キャッシュに {cached}、うち {lost} を失いました";
     IN_SECOND_GUEST: "then, in a second guest:", "その後、2 つ目のゲストで:";
 
+    // check guest.
+    GUEST_BOOTS: "Linux {version} boots, sleeps 1000 s and ends: {modelled} modelled in {took}",
+        "Linux {version} が起動し、1000 秒待って終了しました: モデル時間 {modelled}、実時間 {took}";
+    LEVELS_OF_MD: "md: {levels}", "md のレベル: {levels}";
+    SCHEDULERS_OF_GUEST: "schedulers: {schedulers}", "スケジューラー: {schedulers}";
+    FILE_SYSTEM_HEAD: "FILE SYSTEM", "ファイルシステム";
+    MOUNTS_HEAD: "MOUNTS", "マウント";
+    MADE_BY_HEAD: "MADE BY", "作成プログラム";
+    KIND_MOUNTS: "yes", "可";
+    KIND_DOES_NOT_MOUNT: "no", "不可";
+
     // model fit of several drives.
     LINK_FROM_BUFFERS: "from their buffers, MB/s: each by itself {alone}; together {together}",
         "バッファーから、MB/s: 単独 {alone}、同時 {together}";

@@ -241,22 +241,24 @@ pub(crate) fn check(output: &Output) -> Result<(), Failure> {
             "modelled_seconds": modelled, "real_seconds": outcome.took.as_secs_f64(),
         }));
     }
-    let rows: Vec<Vec<String>> = file_systems
-        .iter()
-        .map(|(name, mounts, maker)| {
-            let mounts = if *mounts { "yes" } else { "no" };
-            vec![(*name).to_owned(), mounts.to_owned(), maker.clone().unwrap_or("-".to_owned())]
-        })
-        .collect();
+    let took = seconds(outcome.took.as_secs_f64());
     output.result(&format!(
-        "Linux {} boots, sleeps 1000 s and ends: {} modelled in {}\nmd: {}\nschedulers: {}\n\n{}",
-        one("version"),
-        seconds(modelled),
-        seconds(outcome.took.as_secs_f64()),
-        levels.join(", "),
-        schedulers.join(", "),
-        table(&["FILE SYSTEM", "MOUNTS", "MADE BY"], &rows, &[]),
+        "{}\n{}\n{}\n\n{}",
+        say!(GUEST_BOOTS, version = one("version"), modelled = seconds(modelled), took = took),
+        say!(LEVELS_OF_MD, levels = levels.join(", ")),
+        say!(SCHEDULERS_OF_GUEST, schedulers = schedulers.join(", ")),
+        kinds_text(&file_systems),
     ))
+}
+
+/// Which file systems a guest mounts, and what makes them.
+fn kinds_text(kinds: &[(&str, bool, Option<String>)]) -> String {
+    let row = |(name, mounts, maker): &(&str, bool, Option<String>)| {
+        let mounts = if *mounts { say!(KIND_MOUNTS) } else { say!(KIND_DOES_NOT_MOUNT) };
+        vec![(*name).to_owned(), mounts, maker.clone().unwrap_or("-".to_owned())]
+    };
+    let rows: Vec<Vec<String>> = kinds.iter().map(row).collect();
+    table(&[say!(FILE_SYSTEM_HEAD), say!(MOUNTS_HEAD), say!(MADE_BY_HEAD)], &rows, &[])
 }
 
 /// Whether the guest saw its disk and slept as long as it was told to.

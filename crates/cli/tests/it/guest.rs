@@ -35,6 +35,24 @@ fn path_in(folder: &tempfile::TempDir, name: &str) -> String {
     folder.path().join(name).to_str().unwrap().to_owned()
 }
 
+/// What a guest can do is said in the language of the locale.
+#[test]
+fn a_guest_is_checked_in_the_language_of_the_locale() {
+    if !is_built() {
+        return;
+    }
+    for (locale, head, kind) in
+        [("C.UTF-8", "FILE SYSTEM", "yes"), ("ja_JP.UTF-8", "ファイルシステム", "可")]
+    {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_raidloom"));
+        let command = command.args(["check", "guest"]).env("LC_ALL", locale);
+        let ended = command.env_remove("RAIDLOOM_LANG").output().unwrap();
+        let text = String::from_utf8(ended.stdout).unwrap();
+        assert!(text.contains(head) && text.contains(kind), "{locale}: {text}");
+        assert_eq!(text.contains("boots, sleeps"), locale == "C.UTF-8", "{text}");
+    }
+}
+
 const DISK: [&str; 4] = ["--stack", "model:maxtor-6y200p0", "--disk-size", "512MiB"];
 
 /// "`raidloom bench bonnie|copy|crystal|… --guest …`: the suite runs inside, on a file system on

@@ -75,6 +75,17 @@ fn a_change_over_many_runs_is_marked_where_it_was_planted() {
     assert_eq!(calm.matches("none that is sure").count(), 2, "{calm}");
     let few = ok(folder, &["report", "history", "first"]);
     assert!(few.contains("too few runs to tell: 8 are needed") && few.contains(" MB/s"), "{few}");
+    for (runs, head, change) in [
+        ("runs", "ワークロード  ", "2026-10-09-nightly から -"),
+        ("first", "  測定数  ", "測定が少なく判断できません(8 回必要)"),
+    ] {
+        let mut japanese = Command::new(env!("CARGO_BIN_EXE_raidloom"));
+        let japanese = japanese.args(["report", "history", runs, "--only", "64KiB"]);
+        let said = japanese.env("LC_ALL", "ja_JP.UTF-8").current_dir(folder).output().unwrap();
+        let said = String::from_utf8(said.stdout).unwrap();
+        assert!(said.contains(head) && said.contains(change), "{said}");
+        assert!(!said.contains("workload") && !said.contains(" on ("), "{said}");
+    }
 
     ok(folder, &["report", "history", "runs", "--svg", "history.svg"]);
     let picture = fs::read_to_string(folder.join("history.svg")).unwrap();

@@ -24,7 +24,7 @@ fn said(output: &Output) -> String {
 const LOAD: &str = "time,op,offset,length\n0,read,0,4096\n1,write,8192,4096\n2,read,4096,4096\n";
 
 /// Verbs with words that only their Japanese has, and those that their English has.
-const SPOKEN: [(&[&str], &[&str], &[&str]); 14] = [
+const SPOKEN: [(&[&str], &[&str], &[&str]); 15] = [
     (&["--help"], &["使い方: raidloom", "終了コード"], &["Usage:", "Exit codes"]),
     (&["check"], &["項目", "用途", "root 権限"], &["WHAT", "loop devices"]),
     (&["bench", "explain"], &["スイート", "測定内容"], &["MEASURES"]),
@@ -49,6 +49,11 @@ const SPOKEN: [(&[&str], &[&str], &[&str]); 14] = [
         &["DIRECT BEST"],
     ),
     (&["run", "devtest", "--more", "2"], &[], &["finished"]),
+    (
+        &["array", "examine", "load.csv"],
+        &["バージョン 0.90、1.0、1.1、1.2 の md スーパーブロックがありません"],
+        &["1.1 or 1.2", "no md superblock"],
+    ),
     (&["array", "status"], &["動作中のものはありません"], &["nothing runs"]),
     (
         &["trace", "show", "load.csv"],

@@ -1521,6 +1521,11 @@ fn a_stale_member_is_left_as_it_is_by_a_start_and_brought_back_by_add() {
     bench.ok(&start);
     bench.ok(&["array", "fail", "m", "a.img"]);
     assert!(holds(&disk, &pattern(1 << 20, 9)), "it has everything");
+    bench.status_that_says("m", &["member 0 (file:", "has failed"]);
+    let mut japanese = bench.command(&["array", "status", "m"]);
+    let japanese = japanese.env("LC_ALL", "ja_JP.UTF-8").env_remove("RAIDLOOM_LANG");
+    let said = String::from_utf8(japanese.output().unwrap().stdout).unwrap();
+    assert!(said.contains("メンバー 0(file:") && !said.contains("member 0"), "{said}");
     bench.ok(&["array", "stop", "m"]);
 }
 

@@ -461,6 +461,18 @@ words::catalogue! {
     MEMBERS_TABLE: "What members moved in all trials, {place}", "全試行でのメンバーの転送量、{place}";
     TIMES_TABLE: "Times, with the per cent of the baseline's, {place}", "所要時間(括弧内は基準比)、{place}";
 
+    // One figure over many runs.
+    FIGURE_OVER_RUNS: "A figure over many runs", "多くの測定結果にわたる 1 つの数値";
+    HISTORY_METRIC: "metric", "指標";
+    HISTORY_RUNS: "runs", "測定数";
+    HISTORY_FIRST: "first", "最初";
+    HISTORY_LAST: "last", "最後";
+    HISTORY_CHANGE: "change", "変化";
+    CHANGED_FROM: "{percent} % from {run} on (p = {p})", "{run} から {percent} %(p = {p})";
+    TOO_FEW_RUNS: "too few runs to tell: {needed} are needed", "測定が少なく判断できません({needed} 回必要)";
+    NO_SURE_CHANGE: "none that is sure", "確かな変化なし";
+    WITHOUT_CONDITION: "no {name}", "{name} なし";
+
     // Grades of power cuts.
     OF_PULLS: "{count} of {pulls} pulls", "{pulls} 回の電源断のうち {count} 回";
     PULLS_LOST: "all is lost in {pulls}", "{pulls}で全データを喪失";

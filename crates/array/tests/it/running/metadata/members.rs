@@ -56,7 +56,7 @@ fn a_member_that_dies_is_left_out_for_good() {
             assert_eq!(status.members[dying], MemberState::Faulty);
             let cause = status.causes[dying].clone().unwrap_or_default();
             assert!(cause.english().contains("the device is gone"), "{shape:?}: {cause}");
-            assert_eq!(status.faulty(), [(status.names[dying].clone(), Some(cause))]);
+            assert_eq!(status.faulty(), [(dying, status.names[dying].clone(), Some(cause))]);
             let recovering = superblock(&*members[dying]);
             for (number, member) in
                 members.iter().enumerate().filter(|(number, _)| *number != dying)
