@@ -184,7 +184,7 @@ words::catalogue! {
         "調べた {of} 箇所のうち {fits} 箇所で、欠けた 1 台を除く合計が 0 です: それは Q を持っていたか、無関係です";
     NO_PARITY_WITHOUT: "{count} members are missing: without them no parity can be checked",
         "{count} 台のメンバーが欠けており、パリティを検査できません";
-    NOTHING_NAMED: "nothing was named", "何も指定されていません";
+    NO_SOURCE_FITS: "nothing that was named can be a member", "指定されたものに、メンバーになりうるものはありません";
     READING_IT: "{source}: reading it", "{source}: 読み込み";
     SUPERBLOCK_DISPLACED: "{source}: a superblock is where no table of partitions has one: {at}",
         "{source}: パーティションテーブルにない位置にスーパーブロックがあります: {at}";

@@ -11,6 +11,7 @@ use mdtools::{ArrayStatus, AssemblyOptions, FoundArrays, Group};
 use serde_json::{Value, json};
 use words::Text;
 
+use super::members_named;
 use crate::catalogue::{self, say, statement};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -41,8 +42,11 @@ pub(crate) struct AssembleArguments {
 }
 
 pub(super) fn assemble(output: &Output, arguments: &AssembleArguments) -> Result<(), Failure> {
-    let found =
-        mdtools::find(&Guard::new(Consent::default()), &mdtools::members_in(&arguments.paths)?);
+    let members = match arguments.scan {
+        true => mdtools::members_in(&arguments.paths)?,
+        false => members_named(&arguments.paths)?,
+    };
+    let found = mdtools::find(&Guard::new(Consent::default()), &members);
     if let Some(folder) = arguments.overlay.as_ref().filter(|folder| !folder.is_dir()) {
         return Err(
             Failure::usage(catalogue::OVERLAY_FOLDER).at(format!("--overlay {}", folder.display()))

@@ -20,8 +20,10 @@ mod write;
 use std::path::PathBuf;
 
 use clap::Subcommand;
+use mdtools::MemberSource;
 
 use crate::cache_command::{self, CacheVerb, OverlayArguments};
+use crate::catalogue;
 use crate::failure::Failure;
 use crate::monitor_command::{self, MonitorArguments};
 use crate::output::Output;
@@ -292,6 +294,16 @@ impl ArrayVerb {
     pub(crate) fn is_for_programs(&self) -> bool {
         matches!(self, ArrayVerb::Serve { .. })
     }
+}
+
+/// What was named, with what is in folders.
+fn members_named(paths: &[PathBuf]) -> Result<Vec<MemberSource>, Failure> {
+    let members = mdtools::members_in(paths)?;
+    if members.is_empty() {
+        let named: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+        return Err(Failure::failed(catalogue::NO_POSSIBLE_MEMBER).at(named.join(", ")));
+    }
+    Ok(members)
 }
 
 /// Runs one of the verbs.

@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use escape::{Lines, add};
 use host::guard::{Consent, Guard};
-use mdtools::MemberSource;
 use mdtools::guess::WHOLE;
 use mdtools::rescue::{
     MemberFinding, OpeningWay, OtherContent, RescueLoss, RescueReport, RescuedArray, rescue as look,
@@ -14,9 +13,9 @@ use serde_json::{Value, json};
 use serve::{Attach, Client, Command, Launch, Settings};
 use words::Text;
 
-use super::guess;
 use super::rescue_arguments::RescueArguments;
 use super::start::{absolute, serve_with};
+use super::{guess, members_named};
 use crate::catalogue::{self, say, statement};
 use crate::failure::Failure;
 use crate::output::{Output, said};
@@ -60,7 +59,7 @@ fn looked(output: &Output, arguments: &RescueArguments) -> Result<RescueReport, 
     let limit = stack::size::parse_duration(&arguments.time);
     let limit = limit.map_err(|error| Failure::usage(error).at(said("--time", &arguments.time)))?;
     let guard = Guard::new(Consent { raw: arguments.raw, ..Consent::default() });
-    let sources: Vec<MemberSource> = mdtools::members_in(&arguments.paths)?;
+    let sources = members_named(&arguments.paths)?;
     let line = Line::new(output);
     let begin = Instant::now();
     let report =
@@ -225,13 +224,15 @@ fn array_text(text: &mut Lines, array: &RescuedArray) {
     };
     let holds = way.holds.map_or_else(|| say!(NOTHING_KNOWN), str::to_owned);
     add!(text, " {}", say!(ARRAY_HOLDS, what = holds));
-    match &way.losses[..] {
-        [] => add!(text, " {}", say!(OPENING_LOSES_NOTHING)),
-        losses => {
-            for loss in losses {
-                add!(text, " {}", say!(OPENING_LOSES, what = loss_text(loss)));
-            }
-        }
+    if way.losses.is_empty() {
+        add!(text, " {}", say!(OPENING_LOSES_NOTHING));
+    }
+    let (losses, doubts): (Vec<_>, Vec<_>) = way.losses.iter().partition(|loss| loss.is_sure());
+    for loss in losses {
+        add!(text, " {}", say!(OPENING_LOSES, what = loss_text(loss)));
+    }
+    for doubt in doubts {
+        add!(text, " {}", say!(NOT_SURE_OF_IT, what = loss_text(doubt)));
     }
     if way.decrypted(PASSPHRASE_FILE).is_some() {
         add!(text, " {}", say!(IT_IS_ENCRYPTED, passphrase_file = PASSPHRASE_FILE));
@@ -333,4 +334,41 @@ fn mount(output: &Output, report: &RescueReport, folder: &Path) -> Result<(), Fa
     add!(text, "{}", say!(RESCUE_MOUNTED, folder = folder.display()));
     add!(text, "   raidloom array umount {name} && raidloom array stop {name}");
     output.result(&text.into_text())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is lost is one thing, and whether this is the way to open it is another.
+    #[test]
+    fn doubts_stand_under_a_heading_of_their_own() {
+        let told = |losses: Vec<RescueLoss>| {
+            let stack = stack::parse("raid5(metadata=none, a, missing, c)").expect("a stack");
+            let array = RescuedArray {
+                name: None,
+                shape: "raid5".into(),
+                size_bytes: None,
+                members: Vec::new(),
+                way: Ok(OpeningWay { stack, losses, holds: None }),
+            };
+            let mut text = Lines::new();
+            array_text(&mut text, &array);
+            text.into_text()
+        };
+        let lost = |told: &str| told.matches("opening it loses: ").count();
+        let doubted = |told: &str| told.matches("not sure: ").count();
+        let text = told(vec![
+            RescueLoss::ByContent(WHOLE),
+            RescueLoss::Undecided(21),
+            RescueLoss::Degraded(1),
+        ]);
+        assert_eq!((lost(&text), doubted(&text)), (1, 2), "{text}");
+        assert!(text.contains("opening it loses: redundancy: "), "{text}");
+        assert!(text.contains("not sure: other layouts that fit as well: 21;"), "{text}");
+        let nothing = told(Vec::new());
+        assert!(nothing.contains("opening it loses: nothing"), "{nothing}");
+        let guessed = told(vec![RescueLoss::ByContent(WHOLE)]);
+        assert_eq!((lost(&guessed), doubted(&guessed)), (0, 1), "{guessed}");
+    }
 }

@@ -487,6 +487,8 @@ words::catalogue! {
     WAITING_FOR_COMMAND: "waiting for the command of --run", "--run のコマンドの待機";
     RUNNING_COMMAND: "running `{command}`", "`{command}` の実行";
     NO_SYSTEMCTL: "systemctl cannot be run", "systemctl を実行できません";
+    NO_POSSIBLE_MEMBER: "no file and no block device is in it, so nothing that can be a member",
+        "ファイルもブロックデバイスもなく、メンバーになりうるものがありません";
     NO_ARRAY_FOUND: "no array was found, nor what these can make up together",
         "アレイは見つからず、これらを組み合わせてできるものもありません";
     NO_MONITOR_STATE: "it is nothing that a monitor has kept ({why}); name another file",
@@ -729,10 +731,10 @@ words::catalogue! {
         "{source}: スーパーブロックのチェックサムが一致しません。そのまま使います";
     CLAIM_ONE_PLACE: "{used} and {other} claim one place; if files are damaged, leave out the first",
         "{used} と {other} が同じ場所を名乗っています。ファイルが壊れていたら、前者を外してください";
-    AGREES_BY_CONTENT: "unknown: by what members hold, of which {whole}.{tenths} % agrees",
-        "不明: メンバーの内容によります({whole}.{tenths} % が一致)";
-    OTHER_WAYS: "{more} other ways agree as well: --show 5",
-        "ほかに {more} 通りの構成も合います: --show 5";
+    AGREES_BY_CONTENT: "the layout is worked out from what the members hold: {whole}.{tenths} % of what was checked agrees",
+        "構成はメンバーの内容からの推定です(調べた部分の {whole}.{tenths} % が一致)";
+    OTHER_WAYS: "other layouts that fit as well: {more}; --show 5 lists five candidates",
+        "同じくらい合う構成がほかに {more} 通りあります(--show 5 で候補を 5 つ表示)";
     NO_MEMBER_HOLDS: "no member; it holds: {name}", "メンバーではありません。内容: {name}";
     DISPLACED_HOLDS: "no superblock; from {offset} on it holds: {name}",
         "スーパーブロックなし。{offset} からの内容: {name}";
@@ -745,6 +747,7 @@ words::catalogue! {
     ARRAY_HOLDS: "holds: {what}", "内容: {what}";
     OPENING_LOSES_NOTHING: "opening it loses: nothing", "開くことで失われるもの: なし";
     OPENING_LOSES: "opening it loses: {what}", "開くことで失われるもの: {what}";
+    NOT_SURE_OF_IT: "not sure: {what}", "確かでないこと: {what}";
     IT_IS_ENCRYPTED: "it is encrypted: a file with its passphrase stands for {passphrase_file}",
         "暗号化されています: パスフレーズの入ったファイルを {passphrase_file} に指定してください";
     TO_OPEN_IT: "to open it, nothing is written:", "開くには(何も書き込みません):";

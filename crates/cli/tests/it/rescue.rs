@@ -163,6 +163,12 @@ fn a_true_refusal_names_what_is_missing() {
     assert!(said.contains("has to be said as: raidloom array rescue a missing"), "{said}");
     let (_, said) = place.raidloom(&["array", "assemble", "--force", "b"]);
     assert!(said.contains("raidloom array rescue"), "{said}");
+    fs::create_dir(place.path("nothing")).expect("a folder");
+    for verb in ["rescue", "assemble"] {
+        let (code, said) = place.raidloom(&["array", verb, "nothing"]);
+        assert_eq!(code, Some(1), "{verb}: {said}");
+        assert!(said.starts_with("raidloom: nothing: no file and no block device"), "{said}");
+    }
 }
 
 /// A disc, whole and in halves, is on the block device of the export as it is in its image; it is

@@ -152,6 +152,14 @@ pub enum RescueLoss {
     Undecided(usize),
 }
 
+impl RescueLoss {
+    /// Whether that is what will be lacking, and not a doubt whether this is the way to open it.
+    #[must_use]
+    pub fn is_sure(&self) -> bool {
+        matches!(self, Self::Degraded(_) | Self::Forced(_) | Self::Stale { .. })
+    }
+}
+
 /// What belongs to no array.
 #[derive(Clone, Debug)]
 pub struct OtherSource {
@@ -195,7 +203,7 @@ pub fn rescue(
     }
     if pieces.is_empty() {
         let reason = search.report.notes.into_iter().next();
-        return Err(Error::failed(reason.unwrap_or_else(|| catalogue::NOTHING_NAMED.into())));
+        return Err(Error::failed(reason.unwrap_or_else(|| catalogue::NO_SOURCE_FITS.into())));
     }
     let is_alone = pieces.len() == 1;
     let damaged = search.damaged(&pieces);
