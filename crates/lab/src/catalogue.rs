@@ -16,6 +16,8 @@ words::catalogue! {
     RAW_TARGET: "a folder. A raw target is measured here: name a file in it, with --size SIZE to make one",
         "フォルダーです。ここでは直接の対象を測定します。中のファイルを指定してください(--size SIZE で作成)";
     NO_FILE: "no such file; --size SIZE makes it", "そのようなファイルはありません。--size SIZE で作成します";
+    SIZE_OF_ITS_OWN: "{path} is there already, and is measured with the size that it has: leave --size out, or name a file that is not there, which is made and removed",
+        "{path} はすでにあり、そのサイズのまま測定します。--size を付けないか、まだないファイルを指定してください(作成し、終わったら削除します)";
     NOTHING_TO_LOSE: "--read-only: {leaf}: memory and modelled disks hold nothing that could be lost; leave it out",
         "--read-only: {leaf}: メモリーとモデルのディスクに失われるものはありません。付けないでください";
     SEED_MAX: "--seed {seed}: at most {most}", "--seed {seed}: 最大 {most} です";

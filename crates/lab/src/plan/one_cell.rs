@@ -98,6 +98,10 @@ impl OneCell {
             .suite
             .setting("size")
             .is_some_and(|size| size.scope.refusal(TargetKind::Device, false).is_none());
+        if let (Some(size), false, Some(path)) = (&self.size, has_size, self.file_there()) {
+            let text = statement!(catalogue::SIZE_OF_ITS_OWN, path = path.display());
+            return Err(Error::usage(text).at(format!("--size {size}")));
+        }
         let size = match self.makes_file() && !has_size {
             true => None,
             false => of_suite("size", &self.size)?,
@@ -154,12 +158,27 @@ impl OneCell {
             && stacks::parse(&self.target).is_ok_and(has_absent)
     }
 
+    /// A file that is measured as it is, and so with the size that it has.
+    fn file_there(&self) -> Option<PathBuf> {
+        let is_raw =
+            self.makes_no_file_system() && self.suite.targets.contains(&TargetKind::Device);
+        if !is_raw || self.guest || self.makes_file() || Path::new(&self.target).is_dir() {
+            return None;
+        }
+        let node = stacks::parse(&self.target).ok()?;
+        node.leaves().into_iter().filter_map(Node::file_path).find(|path| path.exists())
+    }
+
+    fn makes_no_file_system(&self) -> bool {
+        self.file_system.as_deref().is_none_or(|name| name == "none")
+    }
+
     /// What the target is: a folder, or the leaves of a stack.
     fn node(&self) -> Result<Node, Error> {
         let path = Path::new(&self.target);
         let is_folder = path.is_dir() && !self.guest;
         let given = if is_folder { TargetKind::Folder } else { TargetKind::Device };
-        let is_made = self.file_system.as_deref().is_some_and(|name| name != "none");
+        let is_made = !self.makes_no_file_system();
         let kind = if is_made { TargetKind::Folder } else { given };
         if !self.suite.targets.contains(&kind) {
             let absent = !path.exists() && !self.guest;
@@ -473,6 +492,23 @@ mod tests {
             let error = cell(suite, target, &[setting]).resolve().unwrap_err();
             assert!(error.to_string().contains(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn a_file_that_is_there_keeps_its_size() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(1 << 20).unwrap();
+        let path = file.path().display().to_string();
+        let sized = |target: &str| OneCell {
+            size: Some("1MiB".to_owned()),
+            ..cell("devtest", target, &[])
+        };
+        let error = sized(&path).resolve().unwrap_err().to_string();
+        let expected = format!("--size 1MiB: {path} is there already");
+        assert!(error.starts_with(&expected), "{error}");
+        sized(&format!("{path}-absent")).resolve().expect("one that is not there is made");
+        let error = sized("ram:1MiB").resolve().unwrap_err().to_string();
+        assert!(error.contains("`size`: it is for a folder"), "{error}");
     }
 
     #[test]
