@@ -9,6 +9,7 @@ mod replay_text;
 use std::path::Path;
 use std::time::Duration;
 
+use host::Ending;
 use lab::pull::{
     MountHost, Program, ReplayOptions, STATE_TIME, check_images, enter, kept, replay, run,
     serve_test, serve_worker, serve_worker_in_guest,
@@ -88,7 +89,11 @@ pub(crate) fn pull(output: &Output, arguments: &PullArguments) -> Result<(), Fai
     let ground = ground(options.guest_memory_bytes, options.guest_kernel.as_deref())?;
     let stop = signals::stop_flag()?;
     let line = Line::new(output);
-    let outcome = run(&options, &ground, &program, &mut |text| line.show(text), &stop)?;
+    let outcome = run(&options, &ground, &program, &mut |text| line.show(text), &stop);
+    let outcome = outcome.map_err(|error| match (error.ending(), &arguments.target) {
+        (Ending::Failed, Some(target)) => error.at(target),
+        _ => error,
+    })?;
     line.clear();
     show(output, arguments, (&options, &ground), &outcome)?;
     if let Some(path) = &arguments.junit {

@@ -779,6 +779,20 @@ fn the_task_of_the_first_minutes_has_a_grade() {
     }
 }
 
+/// What is too small is the target, and not the place where it happens to be mounted.
+#[test]
+fn a_target_that_is_too_small_for_the_work_is_named() {
+    if !may_mount() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let output = command(folder.path(), &["pull", "ram:1MiB", "--fs", "ext4"]).output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("raidloom: ram:1MiB: the target is too small for the work"), "{error}");
+    assert!(!error.contains("mounted") && !error.contains("pull-"), "{error}");
+}
+
 /// Two drives die with the power: RAID 6 does without them by force, and RAID 5 is lost.
 #[test]
 fn two_drives_that_die_at_once_are_what_raid_6_is_for() {

@@ -112,6 +112,8 @@ words::catalogue! {
     BLOCK_AS_A_WHOLE: "a block is read as a whole", "ブロックは全体を一度に読みます";
     TEST_IS_OVER: "the test has ended", "テストは終了しました";
     WORKING_IN: "working in {path}", "{path} での作業";
+    TARGET_FULL: "the target is too small for the work, its file system is full: take a larger one, or fewer steps",
+        "対象が作業には小さすぎます(ファイルシステムに空きがありません)。より大きな対象にするか、作業の回数を減らしてください";
     WORKER_SAID_NOTHING: "it said nothing", "出力はありません";
     WORKER_IN_GUEST_ENDED: "the worker in the guest ended: {last}", "ゲスト内のワーカーが終了しました: {last}";
     PATH_NOT_REMOVED: "; could not remove {path}: {why}", "。{path} を削除できませんでした: {why}";

@@ -462,8 +462,10 @@ fn carry_out(
             _ => Ok(()),
         }
     };
-    let failed = |point: &Path, error: &io::Error| {
-        Error::from_io(statement!(catalogue::WORKING_IN, path = point.display()), error)
+    let failed = |point: &Path, error: &io::Error| match error.kind() {
+        // Where it is mounted is our own affair.
+        io::ErrorKind::StorageFull => Error::failed(catalogue::TARGET_FULL),
+        _ => Error::from_io(statement!(catalogue::WORKING_IN, path = point.display()), error),
     };
     match task {
         Task::Run { command } => shell(&command)?,
