@@ -2,8 +2,10 @@
 //! configurations, and the names of their metrics.
 //!
 //! ```text
-//!   trial ── Settings ──┐                        trial ── Metrics [figure, …] ──┐
-//!   trial ── Settings ──┴─> {"chunk": "64KiB"}   trial ── Metrics [figure, …] ──┴─> ["io_per_second", …]
+//!   trial ── Settings ──┐
+//!   trial ── Settings ──┴─> {"chunk": "64KiB"}
+//!   trial ── Metrics [figure, …] ──┐
+//!   trial ── Metrics [figure, …] ──┴─> ["io_per_second", …]
 //! ```
 //!
 //! Both are read and written as the maps that they stand for, and look like them.

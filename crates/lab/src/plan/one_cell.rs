@@ -500,11 +500,11 @@ mod tests {
         file.as_file().set_len(1 << 20).unwrap();
         let path = file.path().display().to_string();
         let sized = |target: &str| OneCell {
-            size: Some("1MiB".to_owned()),
+            size: Some("16MiB".to_owned()),
             ..cell("devtest", target, &[])
         };
         let error = sized(&path).resolve().unwrap_err().to_string();
-        let expected = format!("--size 1MiB: {path} is there already");
+        let expected = format!("--size 16MiB: {path} is there already");
         assert!(error.starts_with(&expected), "{error}");
         sized(&format!("{path}-absent")).resolve().expect("one that is not there is made");
         let error = sized("ram:1MiB").resolve().unwrap_err().to_string();
