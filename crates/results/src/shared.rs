@@ -16,7 +16,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::{Deref, DerefMut, Index};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
@@ -55,31 +55,26 @@ thread_local! {
     static SETTINGS: RefCell<HashMap<Settings, Settings>> = RefCell::default();
 }
 
-/// Settings and what they hash to, once that has been asked.
+/// Settings, and what they hash to as long as they are as they were read.
 #[derive(Clone, Debug, Default)]
 struct HashedSettings {
     settings: BTreeMap<String, String>,
-    hash: OnceLock<u64>,
+    hash: Option<u64>,
 }
 
 /// Settings of a configuration, axis name to value.
 #[derive(Clone, Debug, Default)]
 pub struct Settings(Arc<HashedSettings>);
 
-impl Settings {
-    fn hashed(&self) -> u64 {
-        let hashed = || {
-            let mut hasher = DefaultHasher::new();
-            self.0.settings.hash(&mut hasher);
-            hasher.finish()
-        };
-        *self.0.hash.get_or_init(hashed)
-    }
+fn hash_of(settings: &BTreeMap<String, String>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    settings.hash(&mut hasher);
+    hasher.finish()
 }
 
 impl Hash for Settings {
     fn hash<H: Hasher>(&self, to: &mut H) {
-        to.write_u64(self.hashed());
+        to.write_u64(self.0.hash.unwrap_or_else(|| hash_of(self)));
     }
 }
 
@@ -119,14 +114,15 @@ impl Deref for Settings {
 impl DerefMut for Settings {
     fn deref_mut(&mut self) -> &mut Self::Target {
         let own = Arc::make_mut(&mut self.0);
-        own.hash.take();
+        own.hash = None;
         &mut own.settings
     }
 }
 
 impl From<BTreeMap<String, String>> for Settings {
     fn from(settings: BTreeMap<String, String>) -> Self {
-        let made = Self(Arc::new(HashedSettings { settings, hash: OnceLock::new() }));
+        let hash = Some(hash_of(&settings));
+        let made = Self(Arc::new(HashedSettings { settings, hash }));
         let is_used = |one: &Settings| Arc::strong_count(&one.0) > 2;
         SETTINGS.with(|all| known(all, &made, is_used, || (made.clone(), made.clone())))
     }

@@ -104,6 +104,15 @@ impl Shelf {
     /// What somebody has written into md's configuration.
     const OF_MD: &'static str = "HOMEHOST <system>\n# tank is mine\n";
 
+    /// The lines for md of a making that was killed before its first superblock.
+    fn left_by_a_killed_making(&self) -> String {
+        format!(
+            "# gone: raidloom serves it, from {}.\nARRAY <ignore> UUID=0badc0de{}\n",
+            self.path("gone.toml").display(),
+            ":00000000".repeat(3)
+        )
+    }
+
     /// mdadm with its rule for udev and its configuration, which is returned.
     fn plant_md(&self) -> PathBuf {
         let rule = self.path("machine/lib/udev/rules.d/64-md-raid-assembly.rules");
@@ -253,23 +262,17 @@ fn used_drives_are_measured_and_every_layout_is_made_of_them() {
     // Nothing of the run is in the way of what was chosen by it. md would take the drives, and is
     // told not to.
     let of_md = shelf.plant_md();
-    // What a making has left that was killed before its first superblock.
-    let left = format!(
-        "# gone: raidloom serves it, from {}.\nARRAY <ignore> UUID=0badc0de{}\n",
-        shelf.path("gone.toml").display(),
-        ":00000000".repeat(3)
-    );
+    let left = shelf.left_by_a_killed_making();
     fs::write(&of_md, format!("{}{left}", Shelf::OF_MD)).unwrap();
     let make = "choose --from run4 --do --mount mnt";
     let said = shelf.fails(4, make);
     assert_eq!(consents(&said), devices);
-    let mut was_used = false;
-    for scheme in ["stripe", "near_copies", "far_copies", "parity", "double_parity"] {
+    let schemes = ["stripe", "near_copies", "far_copies", "parity", "double_parity"];
+    for (made, scheme) in schemes.into_iter().enumerate() {
         let pick = shelf.choose_by("run4", &|pick| pick["scheme"] == scheme);
-        let consents = if was_used { all } else { &devices };
+        let consents = if made > 0 { all } else { &devices };
         let said = shelf.make_and_stop(&format!("{make} {consents}"));
         assert!(said.contains("server: tank"), "{pick}: {said}");
-        was_used = true;
     }
     // The last of them is destroyed, and the line that was added for it goes with its last member.
     let lines = fs::read_to_string(&of_md).unwrap();

@@ -358,6 +358,7 @@ fn a_recording_on_what_it_records_is_refused() {
 }
 
 /// Writes to the device, one request after the other, until something is so.
+#[allow(clippy::disallowed_methods, reason = "what it waits for has its own time")]
 fn write_until(device: &Loop, mut is_so: impl FnMut() -> bool) {
     let file = File::options().write(true).open(&device.0).unwrap();
     let begun = std::time::Instant::now();

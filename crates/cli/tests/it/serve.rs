@@ -1441,6 +1441,7 @@ fn a_write_behind_the_end_of_a_member_loses_nothing() {
     assert!(holds(&disk, &bytes));
     let status = bench.status_that_says("m", &["b.img: it was cut short", "[U_UU]"]);
     assert_eq!(status["arrays"][0]["state"], "degraded", "{status}");
+    drop(file);
     bench.fails(1, &["array", "stop", "m"]);
 }
 

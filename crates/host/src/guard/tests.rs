@@ -497,11 +497,11 @@ fn a_loop_device_is_refused_for_the_users_of_its_file() {
     consenting(&device).check(&device).expect("nothing uses the file any more");
 
     let Some(other) = Loop::attach(&image) else { return };
-    let twin = other.device.clone();
+    let second = other.device.clone();
     let reason = format!("in use by {}", device.display());
-    assert_refused(&consenting(&twin), &twin, &reason);
+    assert_refused(&consenting(&second), &second, &reason);
     let twice = |paths: [&Path; 2]| stack::Identity::same_twice(paths).is_some();
-    assert!(twice([&device, &twin]) && twice([&image, &twin]));
+    assert!(twice([&device, &second]) && twice([&image, &second]));
 
     let run = |command: &mut Command| command.status().is_ok_and(|status| status.success());
     let point = folder.path().join("mounted");
@@ -512,7 +512,7 @@ fn a_loop_device_is_refused_for_the_users_of_its_file() {
         return testkit::skipped!("no mkfs.ext4, or mounting is not permitted here");
     }
     one.mounted_at = Some(point.clone());
-    assert_refused(&consenting(&twin), &twin, &format!("mounted at {}", point.display()));
+    assert_refused(&consenting(&second), &second, &format!("mounted at {}", point.display()));
 }
 
 #[test]

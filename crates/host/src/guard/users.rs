@@ -45,7 +45,7 @@ impl Users {
 pub(super) fn of(data: &fs::Metadata, real: &Path, mounts: &[Mount]) -> Users {
     let all = InUse { mounts, swaps: system::swaps(), loops: system::loops() };
     let whole = Identity::of_data(data);
-    let mut users = all.standing_on(&whole, real, |_| true);
+    let mut users = all.above(&whole, real, |_| true);
     if data.is_file() {
         users.held_by.extend(range_lock(data.dev(), data.ino()));
     }
@@ -62,7 +62,7 @@ struct InUse<'a> {
 
 impl InUse<'_> {
     /// The users of a file or device, and of the loop devices over it those that `counts` takes.
-    fn standing_on(&self, whole: &Identity, real: &Path, counts: impl Fn(&Loop) -> bool) -> Users {
+    fn above(&self, whole: &Identity, real: &Path, counts: impl Fn(&Loop) -> bool) -> Users {
         let own = with_partitions(whole);
         let numbers = || own.iter().filter_map(number_of);
         let holders = numbers().flat_map(system::holders).map(Text::from);
@@ -119,7 +119,7 @@ impl InUse<'_> {
         (own, part): (DeviceNumber, &Range<u64>),
     ) -> Users {
         let is_other = |found: &Loop| found.number != own && stack::overlap(&found.bytes, part);
-        let mut users = self.standing_on(file, backing, is_other);
+        let mut users = self.above(file, backing, is_other);
         for other in self.loops.iter().filter(|found| found.is_over(file, backing)) {
             if is_other(other) {
                 let other = Identity::BlockDevice(other.number.raw());

@@ -754,11 +754,8 @@ mod tests {
         // It goes with its last user, and programs that look at every device are users for a
         // moment.
         let goes = |path: &Path| {
-            let start = std::time::Instant::now();
-            while is_there(path) && start.elapsed() < std::time::Duration::from_secs(20) {
-                std::thread::sleep(std::time::Duration::from_millis(10));
-            }
-            !is_there(path)
+            let gone = || if is_there(path) { Err(()) } else { Ok(()) };
+            crate::guard::patiently(200, gone, |()| true).is_ok()
         };
         let left = |journal: &dyn Fn(&mut Journal)| {
             let mut own = Journal::new(&run);

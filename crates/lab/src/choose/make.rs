@@ -326,8 +326,8 @@ fn replaced_arrays(guard: &Guard, create: &Create) -> Vec<[u8; 16]> {
 }
 
 /// Takes the lines out of md's configuration by which it leaves arrays alone that are not there: of
-/// these, which have no configuration ([`Boot::unconfigured_exceptions`]), those without a member on
-/// this machine. A making that was killed has left them. The files that they stood in.
+/// these, which have no configuration ([`Boot::unconfigured_exceptions`]), those without a member
+/// on this machine. A making that was killed has left them. The files that they stood in.
 ///
 /// # Errors
 /// When drives cannot be listed, or md's configuration cannot be read or written.

@@ -271,7 +271,7 @@ impl MetricVoices {
     }
 
     fn all(&self) -> impl Iterator<Item = &Voice> {
-        self.voices.iter().flat_map(|voices| voices.values())
+        self.voices.iter().flat_map(Voices::values)
     }
 
     fn requests_needed(&self) -> Option<u64> {
