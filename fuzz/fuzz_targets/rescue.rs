@@ -56,9 +56,10 @@ fn judge(report: &RescueReport, guard: &Guard, drives: &Drives) {
     report.notes.iter().for_each(one_line);
     for array in &report.arrays {
         one_line(&array.shape);
-        array.members.iter().for_each(|member| match &member.state {
-            MemberFinding::LeftOut(why) => one_line(why),
-            _ => (),
+        array.members.iter().for_each(|member| {
+            if let MemberFinding::LeftOut(why) = &member.state {
+                one_line(why);
+            }
         });
         match &array.way {
             Ok(way) => {
