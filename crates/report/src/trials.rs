@@ -1,9 +1,8 @@
 //! Every trial of a run, as the page's script makes a table of it: one list, small enough that
 //! thousands of them leave the page small.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use results::Settings;
 use results::analysis::{Analysis, Comparison, Metric};
 use results::types::Run;
 use serde_json::{Value, json};
@@ -45,14 +44,7 @@ pub(crate) fn tail_unit(analysis: &Analysis) -> Unit {
 pub(crate) fn data(run: &Run, analysis: &Analysis) -> Value {
     let plan = &run.plan;
     let trials = &run.trials[..count(run)];
-    let settings: HashMap<Settings, usize> = plan
-        .configurations
-        .iter()
-        .enumerate()
-        .map(|(at, known)| (known.settings.clone().into(), at))
-        .collect();
-    let workloads: HashMap<&str, usize> =
-        plan.workloads.iter().enumerate().map(|(at, known)| (known.name.as_str(), at)).collect();
+    let place = plan.places();
     let judged = |configuration: &str, workload: &str| -> Option<(&Metric, Unit)> {
         let mut comparisons = analysis.comparisons.iter();
         let found = |one| Some((one, Comparison::cell(one, configuration, workload)?));
@@ -82,12 +74,11 @@ pub(crate) fn data(run: &Run, analysis: &Analysis) -> Value {
     let mut texts: Vec<String> = Vec::new();
     let mut flags: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (index, trial) in trials.iter().enumerate() {
-        let at = settings.get(&trial.settings).copied();
-        let work = workloads.get(trial.workload.as_str()).copied();
-        let judged = at.zip(work).and_then(|(at, work)| judged[at][work]);
+        let place = place(trial);
+        let judged = place.and_then(|(at, work)| judged[at][work]);
         let own =
             judged.and_then(|(metric, unit)| Some(scaled(*trial.metrics.get(&metric.name)?, unit)));
-        cell.push(json!(at.zip(work).map(|(at, work)| at * plan.workloads.len() + work)));
+        cell.push(json!(place.map(|(at, work)| at * plan.workloads.len() + work)));
         figure.push(json!(own));
         tail.push(json!(trial.metrics.get(TAIL).map(slow)));
         match blocks.last_mut() {

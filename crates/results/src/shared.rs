@@ -12,7 +12,6 @@
 
 use std::borrow::{Borrow, Cow};
 use std::cell::RefCell;
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::{Deref, DerefMut, Index};
@@ -86,21 +85,6 @@ impl PartialEq for Settings {
 }
 
 impl Eq for Settings {}
-
-impl PartialOrd for Settings {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Settings {
-    fn cmp(&self, other: &Self) -> Ordering {
-        match Arc::ptr_eq(&self.0, &other.0) {
-            true => Ordering::Equal,
-            false => (**self).cmp(&**other),
-        }
-    }
-}
 
 impl Deref for Settings {
     type Target = BTreeMap<String, String>;

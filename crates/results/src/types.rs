@@ -1,6 +1,6 @@
 //! The plain types that the lab writes and the report reads.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 use words::Text;
@@ -143,6 +143,24 @@ pub fn settings_text<A: AsRef<str>>(
 }
 
 impl Plan {
+    /// What tells of which configuration and which workload a trial is, by their indices; `None` of
+    /// one that the plan does not have.
+    pub fn places(&self) -> impl Fn(&Trial) -> Option<(usize, usize)> + '_ {
+        let configurations: HashMap<Settings, usize> = self
+            .configurations
+            .iter()
+            .enumerate()
+            .map(|(at, known)| (known.settings.clone().into(), at))
+            .collect();
+        let workloads = self.workloads.iter().enumerate();
+        let workloads: HashMap<&str, usize> =
+            workloads.map(|(at, known)| (known.name.as_str(), at)).collect();
+        move |trial| {
+            let configuration = configurations.get(&trial.settings)?;
+            Some((*configuration, *workloads.get(trial.workload.as_str())?))
+        }
+    }
+
     /// A gain that would matter, as a fraction: what differs by no more than the margin never does.
     #[must_use]
     pub fn matters(&self) -> f64 {

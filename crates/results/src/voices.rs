@@ -5,10 +5,10 @@
 //! Voices of a cell, Voices of its baseline ── same blocks ──> Pairs: differences, how many busy, how many silent
 //! ```
 
-use std::collections::{BTreeMap, HashMap, btree_map::Entry};
+use std::collections::{BTreeMap, btree_map::Entry};
 
 use crate::doubt::{Bearing, Doubt, Silence};
-use crate::shared::{LastPlace, Settings};
+use crate::shared::LastPlace;
 use crate::statistics;
 use crate::types::{BetterDirection, Judge, Plan, Trial, Workload, better_of};
 
@@ -206,23 +206,11 @@ impl<'a> Table<'a> {
     /// Sorts the trials in; counts those of no cell of the plan and those that a later one
     /// replaces.
     pub(crate) fn new(plan: &'a Plan, trials: &'a [Trial]) -> (Self, usize, usize) {
-        let configurations: HashMap<Settings, usize> = plan
-            .configurations
-            .iter()
-            .enumerate()
-            .map(|(at, known)| (known.settings.clone().into(), at))
-            .collect();
-        let workloads: HashMap<&str, usize> = plan
-            .workloads
-            .iter()
-            .enumerate()
-            .map(|(at, known)| (known.name.as_str(), at))
-            .collect();
+        let place = plan.places();
         let mut table = Self { plan, trials: BTreeMap::new(), machines: None };
         let (mut unknown, mut repeated) = (0, 0);
         for trial in trials {
-            let configuration = configurations.get(&trial.settings).copied();
-            match configuration.zip(workloads.get(trial.workload.as_str()).copied()) {
+            match place(trial) {
                 Some(place) => match table.trials.entry(place).or_default().entry(trial.block) {
                     Entry::Occupied(mut known) => {
                         known.insert(trial);
